@@ -1,0 +1,42 @@
+{
+  'variables': {
+    # 'address' or 'undefined', comma-separated: instruments the addon.
+    'fl_sanitize%': '',
+  },
+  'targets': [
+    {
+      # The name carries NODE_MODULE_VERSION, because the bridge to V8 fits only
+      # that one and Node does not check it: lib/binding.js reads it off.
+      'target_name': 'forklane',
+      'product_name': 'forklane.abi<(node_module_version)',
+      'sources': [
+        'src/core/status.c',
+        'src/core/bytes.c',
+        'src/core/scan.c',
+        'src/core/latin1.c',
+        'src/core/frame.c',
+        'src/core/outbox.c',
+        'src/transport/socket_posix.c',
+        'src/node/check.c',
+        'src/node/binding.c',
+        'src/node/reader_wrap.c',
+        'src/node/writer_wrap.c',
+        'src/v8/codec.cc',
+      ],
+      'defines': ['NAPI_VERSION=8'],
+      'cflags': ['-fvisibility=hidden', '-Wall', '-Wextra'],
+      'cflags_c': ['-std=c11'],
+      'cflags_cc': ['-fvisibility-inlines-hidden', '-Wno-unused-parameter'],
+      'xcode_settings': {
+        'GCC_SYMBOLS_PRIVATE_EXTERN': 'YES',
+        'GCC_C_LANGUAGE_STANDARD': 'c11',
+      },
+      'conditions': [
+        ['fl_sanitize != ""', {
+          'cflags': ['-fsanitize=<(fl_sanitize)', '-fno-omit-frame-pointer', '-g'],
+          'ldflags': ['-fsanitize=<(fl_sanitize)'],
+        }],
+      ],
+    },
+  ],
+}

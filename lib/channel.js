@@ -1,0 +1,248 @@
+'use strict'
+
+// One channel: the object that a program talks to (a ChildProcess, or `process`
+// in a child), the lane that carries its messages, and the messages that wait
+// for a listener.
+
+const { AsyncResource } = require('node:async_hooks')
+const { corrupt } = require('./errors.js')
+const internals = require('./internals.js')
+const { Queue } = require('./queue.js')
+
+const MAX_MESSAGE_SIZE = 'FORKLANE_MAX_MESSAGE_SIZE'
+const INTERNAL_PREFIX = 'NODE_'
+
+// What is known about each object that was attached: a Channel, or NotAttached.
+const channels = new WeakMap()
+
+/** Whether the environment says that nothing is to be done. */
+function isOff () {
+  return process.env.FORKLANE === 'off'
+}
+
+function isInternal (message) {
+  return message !== null && typeof message === 'object' &&
+    typeof message.cmd === 'string' &&
+    message.cmd.length > INTERNAL_PREFIX.length && message.cmd.startsWith(INTERNAL_PREFIX)
+}
+
+// For any other type Node's own _send() has the right error.
+function isMessage (value) {
+  switch (typeof value) {
+    case 'string': case 'object': case 'number': case 'boolean': return true
+    default: return false
+  }
+}
+
+let warned = false
+
+// The size that the environment sets, or else the largest that is possible.
+function maxMessageSize (mode) {
+  const text = process.env[MAX_MESSAGE_SIZE]
+  const largest = internals.MAX_MESSAGE_SIZE[mode]
+  if (text === undefined) return largest
+  if (/^[1-9]\d*$/.test(text)) return Math.min(Number(text), largest)
+  if (!warned) {
+    warned = true
+    process.emitWarning(`${MAX_MESSAGE_SIZE} is not a number of bytes: '${text}'`, {
+      code: 'FORKLANE_INVALID_ENVIRONMENT'
+    })
+  }
+  return largest
+}
+
+class NotAttached {
+  #reason
+
+  constructor (reason) {
+    this.#reason = reason
+  }
+
+  describe () {
+    return { send: 'core', receive: 'core', reason: this.#reason }
+  }
+}
+
+class Channel {
+  #target
+  #lane
+  #send // Node's own _send()
+  #held = new Queue() // [message, handle]: what came while nobody listened
+  #handleTypes = internals.handleTypes()
+
+  constructor (target, parts) {
+    const { PipeLane } = require('./lanes/pipe.js')
+    this.#target = target
+    this.#send = target._send
+    this.#hold(parts)
+    this.#lane = new PipeLane(parts, maxMessageSize(parts.mode), this.#deliver.bind(this))
+    this.#override()
+  }
+
+  describe () {
+    return { send: 'pipe', receive: 'pipe', reason: 'this version has no ring lane' }
+  }
+
+  // All of Node's own code calls target._send(), send() among it, so arguments
+  // of send() are checked by Node.
+  #override () {
+    const target = this.#target
+    const lane = this.#lane
+    const original = this.#send
+
+    target._send = function (message, handle, options, callback) {
+      if (handle || this._handleQueue || this !== target || !isMessage(message) ||
+          !(this.connected || this.channel)) {
+        lane.settle()
+        return original.call(this, message, handle, options, callback)
+      }
+      return lane.send(message, callback, (error) => {
+        if (options === true || options?.swallowErrors) return
+        if (typeof callback === 'function') process.nextTick(callback, error)
+        else process.nextTick(() => target.emit('error', error))
+      })
+    }
+  }
+
+  // Emits the messages of one read; the arguments are those of the lane's
+  // callback. A listener that throws holds up the others until the next tick.
+  #deliver (values, faults, takeHandle) {
+    let value = 0
+    let fault = 0
+
+    const deliverRest = () => {
+      try {
+        while (value < values.length || fault < faults.length) {
+          if (faults[fault] !== value) {
+            this.#isolate(this.#receive, values[value++], takeHandle)
+            continue
+          }
+          const reason = faults[fault + 1]
+          const lost = value === values.length
+          fault += 2
+          value += lost ? 0 : 1
+          this.#isolate(this.#fail, reason, lost)
+        }
+      } finally {
+        if (value < values.length || fault < faults.length) process.nextTick(deliverRest)
+      }
+    }
+    deliverRest()
+  }
+
+  // Node queues a tick for each message before the first listener runs, so that
+  // no listener runs in the async context that another one has entered
+  // (AsyncLocalStorage.enterWith()). A resource for each message does the same
+  // at half the price of a tick.
+  #isolate (method, ...args) {
+    new AsyncResource('FORKLANE_MESSAGE').runInAsyncScope(method, this, ...args)
+  }
+
+  #receive (message, takeHandle) {
+    if (!isInternal(message)) return this.#emit(message, undefined)
+
+    const handle = message.cmd === 'NODE_HANDLE' ? takeHandle() : undefined
+    const reason = this.#refuse(message, handle)
+    if (reason) this.#fail(reason, false)
+    else this.#target.emit('internalMessage', message, handle)
+  }
+
+  // Node believes its internal messages and throws where they make no sense.
+  // Says why one cannot be passed on, having undone what came with it.
+  #refuse ({ cmd, type }, handle) {
+    if (cmd === 'NODE_HANDLE_ACK' || cmd === 'NODE_HANDLE_NACK') {
+      return Array.isArray(this.#target._handleQueue) ? null : new Error(`${cmd} for no handle`)
+    }
+    if (cmd !== 'NODE_HANDLE' || !handle || this.#handleTypes.has(type)) return null
+    handle.close()
+    // The sender waits for an answer; another attempt would end the same.
+    this.#send.call(this.#target, { cmd: 'NODE_HANDLE_ACK' }, null, true)
+    return new Error(`Handle of unknown type: ${type}`)
+  }
+
+  #fail (reason, lost) {
+    const target = this.#target
+    try {
+      target.emit('error', corrupt(reason))
+    } finally {
+      if (lost && target.connected) target.disconnect()
+    }
+  }
+
+  #emit (message, handle) {
+    const target = this.#target
+    if (this.#held.length === 0 && target.listenerCount('message') > 0) {
+      target.emit('message', message, handle)
+    } else {
+      this.#held.push([message, handle])
+    }
+  }
+
+  #hold ({ control, pending }) {
+    const held = this.#held
+    for (const [, message, handle] of control[pending]) held.push([message, handle])
+
+    // Node appends to this list what came with a handle; and when a listener
+    // is added it emits the whole list, whether or not the listener stays. So
+    // it gets one that passes everything on and is always empty.
+    control[pending] = {
+      get length () { return 0 },
+      set length (length) {},
+      set 0 ([, message, handle]) { held.push([message, handle]) }
+    }
+
+    this.#target.on('newListener', (name) => {
+      if (name === 'message' && held.length > 0) process.nextTick(() => this.#release())
+    })
+  }
+
+  // Hands on what is held, one by one, while somebody listens.
+  #release () {
+    const held = this.#held
+    const target = this.#target
+    try {
+      while (held.length > 0 && target.listenerCount('message') > 0) {
+        target.emit('message', ...held.shift())
+      }
+    } finally {
+      if (held.length > 0 && target.listenerCount('message') > 0) {
+        process.nextTick(() => this.#release())
+      }
+    }
+  }
+}
+
+function makeChannel (target) {
+  if (isOff()) return new NotAttached('FORKLANE=off')
+  const { missing } = internals.detect()
+  if (missing) return new NotAttached(`Node has no ${missing} as expected`)
+  const { binding, reason } = require('./binding.js')
+  if (!binding) return new NotAttached(reason)
+  const parts = internals.inspectChannel(target)
+  if (parts.missing) return new NotAttached(`Node has no ${parts.missing} as expected`)
+  return new Channel(target, parts)
+}
+
+/**
+ * Puts the channel of `target` on the best lane that works, or leaves it to
+ * Node. Does nothing if that is done already.
+ * @param {object} target a ChildProcess with a channel, or `process` in a child
+ */
+function attach (target) {
+  if (!channels.has(target)) channels.set(target, makeChannel(target))
+}
+
+/**
+ * Tells how the messages of a channel travel.
+ * @param {object} target a ChildProcess, or `process` in a child
+ * @returns {{send: string, receive: string, reason: string | null} | null} the
+ *   lane of each direction, 'core' or 'pipe', and why not a better one; null if
+ *   there is no channel
+ */
+function lane (target) {
+  const channel = channels.get(target)
+  if (channel) return channel.describe()
+  return target?.channel ? new NotAttached('not started by forklane').describe() : null
+}
+
+module.exports = { attach, isOff, lane }

@@ -1,0 +1,32 @@
+'use strict'
+
+// Runs in a child before the program does: forklane's fork() and spawn() preload
+// it, and a program that others start may require it as 'forklane/child'. It
+// must do no harm in any version of Node, nor in a process without a channel.
+
+/* eslint-disable no-var -- an old Node has to be able to parse this */
+
+var VARIABLE = 'FORKLANE_CHANNEL'
+
+// Puts the environment back as the parent's program gave it.
+function restoreEnvironment () {
+  var text = process.env[VARIABLE]
+  if (text === undefined) return
+  delete process.env[VARIABLE]
+  var nodeOptions = JSON.parse(text).nodeOptions
+  if (nodeOptions === null) delete process.env.NODE_OPTIONS
+  else process.env.NODE_OPTIONS = nodeOptions
+}
+
+function start () {
+  if (Number(process.versions.node.split('.')[0]) < 20) return
+  if (!process.channel || !require('worker_threads').isMainThread) return
+  require('./channel.js').attach(process)
+}
+
+try {
+  restoreEnvironment()
+  start()
+} catch (error) {
+  // Node's own channel serves.
+}

@@ -1,0 +1,90 @@
+'use strict'
+
+// The one place that steps into Node's spawning: ChildProcess.prototype.spawn()
+// gets the options of fork() and spawn() when Node has checked and completed
+// them.
+
+const path = require('node:path')
+const { ChildProcess } = require('node:child_process')
+const { attach, isOff } = require('./channel.js')
+
+const preload = path.join(__dirname, 'child.js')
+
+// Carries to the preload what it has to undo; child.js reads it.
+const VARIABLE = 'FORKLANE_CHANNEL'
+
+// With these a child must not, or cannot, load a file that it was not told of.
+const REFUSING_OPTIONS = [
+  '--permission', '--experimental-permission', '--no-addons', '--experimental-policy'
+]
+
+function refuses (text) {
+  return REFUSING_OPTIONS.some((option) =>
+    text === option || text.startsWith(`${option}=`))
+}
+
+function indexOfVariable (envPairs, name) {
+  // A variable that occurs twice: the child sees the first.
+  return envPairs.findIndex((pair) => pair.startsWith(`${name}=`))
+}
+
+function hasValue (envPairs, name, value) {
+  return envPairs[indexOfVariable(envPairs, name)] === `${name}=${value}`
+}
+
+// In NODE_OPTIONS double quotes group, and a backslash escapes inside them.
+function quote (text) {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`
+}
+
+// The environment that makes a Node child run the preload before anything
+// else. The original NODE_OPTIONS travel along, so that the preload can restore
+// them in place.
+function withPreload (envPairs) {
+  const pairs = [...envPairs]
+  const index = indexOfVariable(pairs, 'NODE_OPTIONS')
+  const original = index === -1 ? null : pairs[index].slice('NODE_OPTIONS='.length)
+  if (original?.split(/\s+/).some(refuses)) return envPairs
+  const options = `--require ${quote(preload)}${original ? ` ${original}` : ''}`
+  if (index === -1) pairs.push(`NODE_OPTIONS=${options}`)
+  else pairs[index] = `NODE_OPTIONS=${options}`
+  pairs.push(`${VARIABLE}=${JSON.stringify({ nodeOptions: original })}`)
+  return pairs
+}
+
+function hasChannel ({ stdio }) {
+  return Array.isArray(stdio) && stdio.includes('ipc')
+}
+
+/**
+ * Calls `start` so that every channel that it makes is attached.
+ * @template T
+ * @param {() => T} start calls Node's own fork() or spawn()
+ * @returns {T} what `start` returns
+ */
+function withHook (start) {
+  if (isOff()) return start()
+  const { prototype } = ChildProcess
+  const original = prototype.spawn
+
+  function spawn (options) {
+    if (!hasChannel(options ?? {})) return original.call(this, options)
+    const { envPairs = [], args = [] } = options
+    if (Array.isArray(envPairs) && Array.isArray(args) && !args.some(refuses) &&
+        !hasValue(envPairs, 'FORKLANE', 'off')) {
+      options.envPairs = withPreload(envPairs)
+    }
+    const result = original.call(this, options)
+    attach(this)
+    return result
+  }
+
+  prototype.spawn = spawn
+  try {
+    return start()
+  } finally {
+    if (prototype.spawn === spawn) prototype.spawn = original
+  }
+}
+
+module.exports = { withHook }

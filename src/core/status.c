@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ * Names and texts of the status codes.
+ */
+#include "status.h"
+
+const char *fl_status_name(int status) {
+  switch (status) {
+    case FL_OK:
+      return "FL_OK";
+#define X(name, value, text)                                                   \
+  case name:                                                                   \
+    return #name;
+      FL_STATUS_MAP(X)
+#undef X
+    default:
+      return "FL_EUNKNOWN";
+  }
+}
+
+const char *fl_status_text(int status) {
+  switch (status) {
+    case FL_OK:
+      return "success";
+#define X(name, value, text)                                                   \
+  case name:                                                                   \
+    return text;
+      FL_STATUS_MAP(X)
+#undef X
+    default:
+      return "unknown status";
+  }
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The channel's socket, past libuv: used only while libuv has nothing queued
+ * on it, so that bytes cannot overtake each other.
+ */
+#ifndef FL_SOCKET_H
+#define FL_SOCKET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Writes once, without blocking if `fd` is non-blocking. `len` is above 0.
+ * Returns the number of bytes taken, 0 if the socket is full, or a negative
+ * errno (which on POSIX is also libuv's code). */
+int64_t fl_socket_write(int fd, const void *data, size_t len);
+
+#endif

@@ -1,0 +1,528 @@
+// SPDX-License-Identifier: MIT
+//
+// The bridge to V8: ValueSerializer and ValueDeserializer with Node's
+// host-object format, and JSON text to and from V8 strings.
+//
+// Host objects, as lib/internal/child_process/serialization.js and lib/v8.js of
+// Node write them (PROTOCOL.md, "Host objects"; every number a varint):
+//
+//   '\\'  0  type index  byte length  bytes      an ArrayBufferView
+//   '\\'  1  value of its own enumerable properties      any other
+
+#include "codec.h"
+
+// node_version.h has a macro of this name, with another meaning: the newest
+// Node-API of that Node, not the one that this file is written for.
+#undef NAPI_VERSION
+#include <node.h>
+#include <node_buffer.h>
+#include <v8.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "../core/latin1.h"
+#include "../core/scan.h"
+#include "../core/status.h"
+
+namespace {
+
+using v8::ArrayBuffer;
+using v8::ArrayBufferView;
+using v8::BackingStore;
+using v8::Context;
+using v8::DataView;
+using v8::Exception;
+using v8::Function;
+using v8::Isolate;
+using v8::Just;
+using v8::Local;
+using v8::Maybe;
+using v8::MaybeLocal;
+using v8::NewStringType;
+using v8::Nothing;
+using v8::Object;
+using v8::String;
+using v8::TryCatch;
+using v8::Value;
+
+constexpr uint32_t kViewTag = 0;
+constexpr uint32_t kObjectTag = 1;
+constexpr uint32_t kBufferIndex = 10;
+
+// From this size on a view's bytes are copied into memory that is not zeroed
+// first.
+constexpr size_t kLargeView = 4096;
+
+// V8 puts typed arrays of up to 64 bytes on its heap; asking for their buffer
+// would move them out of it.
+constexpr size_t kMaxOnHeapView = 64;
+
+// A napi_value is a Local, as js_native_api_v8.h of Node has it; node-addon-api
+// and other bridges rest on the same.
+static_assert(sizeof(napi_value) == sizeof(Local<Value>), "napi_value layout");
+
+Local<Value> ToLocal(napi_value value) {
+  Local<Value> local;
+  memcpy(static_cast<void*>(&local), &value, sizeof(value));
+  return local;
+}
+
+napi_value ToNapi(Local<Value> local) {
+  napi_value value;
+  memcpy(&value, static_cast<void*>(&local), sizeof(value));
+  return value;
+}
+
+Local<String> ToV8(Isolate* isolate, const char* text) {
+  return String::NewFromUtf8(isolate, text).ToLocalChecked();
+}
+
+}  // namespace
+
+struct fl_codec_s {
+  v8::Global<Value> buffer;         // the Buffer constructor
+  v8::Global<Function> spread;      // (object) => ({ ...object })
+  v8::Global<Function> view_index;  // (view) => index, or throws as Node does
+  bool native_types;  // this Node asks V8, not Object.prototype.toString
+};
+
+namespace {
+
+// The index of a view's type in lib/v8.js; -1 for a type that is not known.
+int NativeViewIndex(Local<ArrayBufferView> view) {
+  if (view->IsInt8Array()) return 0;
+  if (view->IsUint8Array()) return 1;
+  if (view->IsUint8ClampedArray()) return 2;
+  if (view->IsInt16Array()) return 3;
+  if (view->IsUint16Array()) return 4;
+  if (view->IsInt32Array()) return 5;
+  if (view->IsUint32Array()) return 6;
+  if (view->IsFloat32Array()) return 7;
+  if (view->IsFloat64Array()) return 8;
+  if (view->IsDataView()) return 9;
+  if (view->IsBigInt64Array()) return 11;
+  if (view->IsBigUint64Array()) return 12;
+#if V8_MAJOR_VERSION >= 13
+  if (view->IsFloat16Array()) return 13;
+#endif
+  return -1;
+}
+
+template <typename T>
+Local<Value> MakeView(Local<ArrayBuffer> buffer, size_t len, size_t element) {
+  return T::New(buffer, 0, len / element);
+}
+
+// Empty, without an exception, if `index` is no type of this Node.
+MaybeLocal<Value> ViewOfIndex(Isolate* isolate, uint32_t index,
+                              Local<ArrayBuffer> buffer, size_t len) {
+  switch (index) {
+    case 0: return MakeView<v8::Int8Array>(buffer, len, 1);
+    case 1: return MakeView<v8::Uint8Array>(buffer, len, 1);
+    case 2: return MakeView<v8::Uint8ClampedArray>(buffer, len, 1);
+    case 3: return MakeView<v8::Int16Array>(buffer, len, 2);
+    case 4: return MakeView<v8::Uint16Array>(buffer, len, 2);
+    case 5: return MakeView<v8::Int32Array>(buffer, len, 4);
+    case 6: return MakeView<v8::Uint32Array>(buffer, len, 4);
+    case 7: return MakeView<v8::Float32Array>(buffer, len, 4);
+    case 8: return MakeView<v8::Float64Array>(buffer, len, 8);
+    case 9: return MakeView<DataView>(buffer, len, 1);
+    case kBufferIndex: {
+      Local<v8::Uint8Array> result;
+      if (!node::Buffer::New(isolate, buffer, 0, len).ToLocal(&result))
+        return {};
+      return result;
+    }
+    case 11: return MakeView<v8::BigInt64Array>(buffer, len, 8);
+    case 12: return MakeView<v8::BigUint64Array>(buffer, len, 8);
+#if V8_MAJOR_VERSION >= 13
+    case 13: return MakeView<v8::Float16Array>(buffer, len, 2);
+#endif
+    default: return {};
+  }
+}
+
+// An ArrayBuffer that owns a copy of the bytes and nothing more. Empty with an
+// exception pending if there is no memory.
+MaybeLocal<ArrayBuffer> CopyToArrayBuffer(Isolate* isolate, const void* data,
+                                          size_t len) {
+#ifndef V8_ENABLE_SANDBOX  // in a sandbox only V8's own allocator will do
+  if (len >= kLargeView) {
+    void* memory = malloc(len);
+    if (memory == nullptr) {
+      isolate->ThrowException(
+          Exception::RangeError(ToV8(isolate, "Array buffer allocation failed")));
+      return {};
+    }
+    memcpy(memory, data, len);
+    return ArrayBuffer::New(
+        isolate, ArrayBuffer::NewBackingStore(
+                     memory, len, [](void* p, size_t, void*) { free(p); },
+                     nullptr));
+  }
+#endif
+  Local<ArrayBuffer> buffer = ArrayBuffer::New(isolate, len);
+  if (len > 0) memcpy(buffer->Data(), data, len);
+  return buffer;
+}
+
+class SerializerDelegate final : public v8::ValueSerializer::Delegate {
+ public:
+  SerializerDelegate(fl_codec_t* codec, Isolate* isolate, fl_bytes_t* out)
+      : codec_(codec), isolate_(isolate), out_(out) {}
+
+  void set_serializer(v8::ValueSerializer* serializer) {
+    serializer_ = serializer;
+  }
+
+  void ThrowDataCloneError(Local<String> message) override {
+    // Node's serializer throws a plain Error here, not a DOMException.
+    isolate_->ThrowException(Exception::Error(message));
+  }
+
+  Maybe<bool> WriteHostObject(Isolate* isolate, Local<Object> object) override {
+    return object->IsArrayBufferView()
+               ? WriteView(object.As<ArrayBufferView>())
+               : WriteProperties(object);
+  }
+
+  // V8 writes straight into `out`, behind what is there already. It keeps count
+  // by itself: `out_->len` stays where it was until the end, and the whole
+  // block moves along when it grows.
+  void* ReallocateBufferMemory(void*, size_t size, size_t* actual) override {
+    if (fl_bytes_reserve(out_, size, SIZE_MAX) != FL_OK) return nullptr;
+    *actual = out_->cap - out_->len;
+    return out_->base + out_->len;
+  }
+
+  void FreeBufferMemory(void*) override {
+    // The memory is `out`'s.
+  }
+
+ private:
+  Maybe<bool> WriteView(Local<ArrayBufferView> view) {
+    Local<Context> context = isolate_->GetCurrentContext();
+    Local<Value> constructor;
+    uint32_t index = kBufferIndex;
+    size_t len = view->ByteLength();
+
+    if (len > UINT32_MAX) {
+      ThrowDataCloneError(ToV8(isolate_, "View of 4 GiB or more"));
+      return Nothing<bool>();
+    }
+    if (!view->Get(context, ToV8(isolate_, "constructor")).ToLocal(&constructor))
+      return Nothing<bool>();
+    if (!constructor->StrictEquals(codec_->buffer.Get(isolate_))) {
+      int native = codec_->native_types ? NativeViewIndex(view) : -1;
+      if (native >= 0) {
+        index = static_cast<uint32_t>(native);
+      } else if (!CallViewIndex(context, view).To(&index)) {
+        return Nothing<bool>();
+      }
+    }
+
+    serializer_->WriteUint32(kViewTag);
+    serializer_->WriteUint32(index);
+    serializer_->WriteUint32(static_cast<uint32_t>(len));
+    if (len <= kMaxOnHeapView && !view->HasBuffer()) {
+      uint8_t bytes[kMaxOnHeapView];
+      serializer_->WriteRawBytes(bytes, view->CopyContents(bytes, len));
+    } else {
+      // The getter above may have run JavaScript, but nothing runs from here.
+      const uint8_t* data = static_cast<const uint8_t*>(view->Buffer()->Data());
+      if (len > 0) serializer_->WriteRawBytes(data + view->ByteOffset(), len);
+    }
+    return Just(true);
+  }
+
+  Maybe<uint32_t> CallViewIndex(Local<Context> context, Local<Value> view) {
+    Local<Value> result;
+    if (!codec_->view_index.Get(isolate_)
+             ->Call(context, v8::Undefined(isolate_), 1, &view)
+             .ToLocal(&result))
+      return Nothing<uint32_t>();
+    return result->Uint32Value(context);
+  }
+
+  Maybe<bool> WriteProperties(Local<Value> object) {
+    Local<Context> context = isolate_->GetCurrentContext();
+    Local<Value> properties;
+    serializer_->WriteUint32(kObjectTag);
+    if (!codec_->spread.Get(isolate_)
+             ->Call(context, v8::Undefined(isolate_), 1, &object)
+             .ToLocal(&properties))
+      return Nothing<bool>();
+    return serializer_->WriteValue(context, properties);
+  }
+
+  fl_codec_t* codec_;
+  Isolate* isolate_;
+  fl_bytes_t* out_;
+  v8::ValueSerializer* serializer_ = nullptr;
+};
+
+class DeserializerDelegate final : public v8::ValueDeserializer::Delegate {
+ public:
+  void set_deserializer(v8::ValueDeserializer* deserializer) {
+    deserializer_ = deserializer;
+  }
+
+  MaybeLocal<Object> ReadHostObject(Isolate* isolate) override {
+    uint32_t tag;
+    Local<Value> value;
+
+    if (!deserializer_->ReadUint32(&tag)) return Fail(isolate);
+    if (tag == kViewTag) {
+      if (!ReadView(isolate).ToLocal(&value)) return {};
+    } else if (tag == kObjectTag) {
+      if (!deserializer_->ReadValue(isolate->GetCurrentContext()).ToLocal(&value))
+        return {};
+      if (!value->IsObject()) return Fail(isolate);
+    } else {
+      return Fail(isolate);
+    }
+    return value.As<Object>();
+  }
+
+ private:
+  MaybeLocal<Value> ReadView(Isolate* isolate) {
+    uint32_t index;
+    uint32_t len;
+    const void* data;
+    Local<ArrayBuffer> buffer;
+    Local<Value> view;
+
+    if (!deserializer_->ReadUint32(&index) || !deserializer_->ReadUint32(&len) ||
+        !deserializer_->ReadRawBytes(len, &data))
+      return Fail(isolate);
+    if (!CopyToArrayBuffer(isolate, data, len).ToLocal(&buffer)) return {};
+    if (!ViewOfIndex(isolate, index, buffer, len).ToLocal(&view))
+      return Fail(isolate);
+    return view;
+  }
+
+  // The empty result of a read that failed, with the exception for it.
+  static Local<Object> Fail(Isolate* isolate) {
+    isolate->ThrowException(
+        Exception::Error(ToV8(isolate, "Invalid host object")));
+    return {};
+  }
+
+  v8::ValueDeserializer* deserializer_ = nullptr;
+};
+
+// The error of a failed read: what was thrown, else a plain sentence.
+int Refused(napi_env env, Isolate* isolate, TryCatch* caught,
+            napi_value* result) {
+  if (caught->HasTerminated()) {
+    caught->ReThrow();
+    return FL_ECODEC_EXCEPTION;
+  }
+  *result = ToNapi(caught->HasCaught()
+                       ? caught->Exception()
+                       : Exception::Error(ToV8(
+                             isolate, "Unable to deserialize cloned data.")));
+  caught->Reset();
+  return FL_ECODEC_VALUE;
+}
+
+MaybeLocal<String> TextToString(Isolate* isolate, const uint8_t* data,
+                                size_t len) {
+  MaybeLocal<String> made;
+  if (len <= static_cast<size_t>(String::kMaxLength)) {
+    int n = static_cast<int>(len);
+    made = fl_scan_is_ascii(data, len)
+               ? String::NewFromOneByte(isolate, data, NewStringType::kNormal, n)
+               : String::NewFromUtf8(isolate, reinterpret_cast<const char*>(data),
+                                     NewStringType::kNormal, n);
+    if (!made.IsEmpty()) return made;
+  }
+  // V8 throws nothing for a string that it cannot hold.
+  Local<Context> context = isolate->GetCurrentContext();
+  Local<Value> error =
+      Exception::Error(ToV8(isolate, "Cannot create a string this long"));
+  error.As<Object>()
+      ->Set(context, ToV8(isolate, "code"), ToV8(isolate, "ERR_STRING_TOO_LONG"))
+      .Check();
+  isolate->ThrowException(error);
+  return {};
+}
+
+void CopyOneByte(Isolate* isolate, Local<String> text, uint8_t* to) {
+#if V8_MAJOR_VERSION >= 13
+  text->WriteOneByteV2(isolate, 0, static_cast<uint32_t>(text->Length()), to);
+#else
+  text->WriteOneByte(isolate, to, 0, -1, String::NO_NULL_TERMINATION);
+#endif
+}
+
+// A character of a two-byte string takes at most three bytes of UTF-8: below
+// this length that is reserved, instead of counting first.
+constexpr size_t kShortText = 16 * 1024;
+
+size_t Utf8Length(Isolate* isolate, Local<String> text) {
+  size_t len = static_cast<size_t>(text->Length());
+  if (len <= kShortText) return len * 3;
+#if V8_MAJOR_VERSION >= 13
+  return text->Utf8LengthV2(isolate);
+#else
+  return static_cast<size_t>(text->Utf8Length(isolate));
+#endif
+}
+
+size_t CopyUtf8(Isolate* isolate, Local<String> text, char* to, size_t cap) {
+#if V8_MAJOR_VERSION >= 13
+  return text->WriteUtf8V2(isolate, to, cap,
+                           String::WriteFlags::kReplaceInvalidUtf8);
+#else
+  return static_cast<size_t>(text->WriteUtf8(
+      isolate, to, static_cast<int>(cap), nullptr,
+      String::NO_NULL_TERMINATION | String::REPLACE_INVALID_UTF8));
+#endif
+}
+
+int AppendOneByte(Isolate* isolate, Local<String> text, fl_bytes_t* out) {
+  size_t len = static_cast<size_t>(text->Length());
+  // One more for what follows a text: a quote or a newline.
+  int rc = fl_bytes_reserve(out, len + 1, SIZE_MAX);
+  if (rc != FL_OK) return rc;
+  CopyOneByte(isolate, text, out->base + out->len);
+  out->len += len;
+  return FL_OK;
+}
+
+}  // namespace
+
+int fl_codec_abi(void) {
+  return NODE_MODULE_VERSION;
+}
+
+fl_codec_t* fl_codec_create(napi_env, napi_value helpers) {
+  Isolate* isolate = Isolate::GetCurrent();
+  Local<Context> context = isolate->GetCurrentContext();
+  Local<Object> object = ToLocal(helpers).As<Object>();
+  Local<Value> buffer, spread, view_index, native_types;
+  fl_codec_t* codec;
+
+  if (!object->Get(context, ToV8(isolate, "Buffer")).ToLocal(&buffer) ||
+      !object->Get(context, ToV8(isolate, "spread")).ToLocal(&spread) ||
+      !object->Get(context, ToV8(isolate, "viewIndex")).ToLocal(&view_index) ||
+      !object->Get(context, ToV8(isolate, "nativeTypes")).ToLocal(&native_types))
+    return nullptr;
+  codec = new (std::nothrow) fl_codec_s();
+  if (codec == nullptr) return nullptr;
+  codec->buffer.Reset(isolate, buffer);
+  codec->spread.Reset(isolate, spread.As<Function>());
+  codec->view_index.Reset(isolate, view_index.As<Function>());
+  codec->native_types = native_types->IsTrue();
+  return codec;
+}
+
+void fl_codec_destroy(fl_codec_t* codec) {
+  delete codec;
+}
+
+int fl_codec_write_advanced(fl_codec_t* codec, napi_env, napi_value value,
+                            fl_bytes_t* out) {
+  Isolate* isolate = Isolate::GetCurrent();
+  SerializerDelegate delegate(codec, isolate, out);
+  v8::ValueSerializer serializer(isolate, &delegate);
+  bool written = false;
+
+  delegate.set_serializer(&serializer);
+  serializer.SetTreatArrayBufferViewsAsHostObjects(true);
+  serializer.WriteHeader();
+  if (!serializer.WriteValue(isolate->GetCurrentContext(), ToLocal(value))
+           .To(&written) ||
+      !written)
+    return FL_ECODEC_EXCEPTION;
+  out->len += serializer.Release().second;
+  return FL_OK;
+}
+
+int fl_codec_read_advanced(fl_codec_t*, napi_env env, const uint8_t* data,
+                           size_t len, napi_value* result) {
+  Isolate* isolate = Isolate::GetCurrent();
+  Local<Context> context = isolate->GetCurrentContext();
+  DeserializerDelegate delegate;
+  v8::ValueDeserializer deserializer(isolate, data, len, &delegate);
+  TryCatch caught(isolate);
+  Local<Value> value;
+  bool good = false;
+
+  delegate.set_deserializer(&deserializer);
+  if (!deserializer.ReadHeader(context).To(&good) || !good ||
+      !deserializer.ReadValue(context).ToLocal(&value))
+    return Refused(env, isolate, &caught, result);
+  *result = ToNapi(value);
+  return FL_OK;
+}
+
+int fl_codec_write_text(napi_env, napi_value text, fl_bytes_t* out) {
+  Isolate* isolate = Isolate::GetCurrent();
+  Local<String> string = ToLocal(text).As<String>();
+  size_t start = out->len;
+  size_t cap;
+  int rc;
+
+  if (string->IsOneByte()) {
+    rc = AppendOneByte(isolate, string, out);
+    if (rc == FL_OK) rc = fl_latin1_to_utf8(out, start);
+  } else {
+    cap = Utf8Length(isolate, string);
+    rc = fl_bytes_reserve(out, cap + 1, SIZE_MAX);
+    if (rc == FL_OK)
+      out->len += CopyUtf8(isolate, string,
+                           reinterpret_cast<char*>(out->base + out->len), cap);
+  }
+  if (rc != FL_OK) out->len = start;
+  return rc;
+}
+
+int fl_codec_write_json_string(napi_env, napi_value text, fl_bytes_t* out) {
+  Isolate* isolate = Isolate::GetCurrent();
+  Local<String> string = ToLocal(text).As<String>();
+  size_t start = out->len;
+  int rc;
+
+  if (!string->IsOneByte()) return FL_ECODEC_ESCAPE;
+  rc = fl_bytes_append(out, "\"", 1, SIZE_MAX);
+  if (rc == FL_OK) rc = AppendOneByte(isolate, string, out);
+  if (rc == FL_OK &&
+      !fl_scan_is_plain(out->base + start + 1, out->len - start - 1))
+    rc = FL_ECODEC_ESCAPE;
+  if (rc == FL_OK) rc = fl_bytes_append(out, "\"", 1, SIZE_MAX);
+  if (rc != FL_OK) out->len = start;
+  return rc;
+}
+
+int fl_codec_read_json(napi_env env, const uint8_t* data, size_t len,
+                       napi_value* result) {
+  Isolate* isolate = Isolate::GetCurrent();
+  TryCatch caught(isolate);
+  Local<String> text;
+  Local<Value> value;
+
+  // Most messages that are strings say themselves between their quotes.
+  bool literal = len >= 2 && data[0] == '"' && data[len - 1] == '"' &&
+                 fl_scan_is_plain(data + 1, len - 2);
+  if (literal) {
+    if (!TextToString(isolate, data + 1, len - 2).ToLocal(&text))
+      return Refused(env, isolate, &caught, result);
+    *result = ToNapi(text);
+    return FL_OK;
+  }
+  if (!TextToString(isolate, data, len).ToLocal(&text) ||
+      !v8::JSON::Parse(isolate->GetCurrentContext(), text).ToLocal(&value))
+    return Refused(env, isolate, &caught, result);
+  *result = ToNapi(value);
+  return FL_OK;
+}
+
+napi_value fl_codec_array(napi_env, napi_value* values, size_t n) {
+  return ToNapi(v8::Array::New(Isolate::GetCurrent(),
+                               reinterpret_cast<Local<Value>*>(values), n));
+}
