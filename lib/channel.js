@@ -188,6 +188,7 @@ class Channel {
     control[pending] = {
       get length () { return 0 },
       set length (length) {},
+      // eslint-disable-next-line accessor-pairs
       set 0 ([, message, handle]) { held.push([message, handle]) }
     }
 

@@ -18,9 +18,9 @@ const REFUSING_OPTIONS = [
   '--permission', '--experimental-permission', '--no-addons', '--experimental-policy'
 ]
 
-function refuses (text) {
-  return REFUSING_OPTIONS.some((option) =>
-    text === option || text.startsWith(`${option}=`))
+function refuses (argument) {
+  return typeof argument === 'string' && REFUSING_OPTIONS.some((option) =>
+    argument === option || argument.startsWith(`${option}=`))
 }
 
 function indexOfVariable (envPairs, name) {
@@ -35,6 +35,14 @@ function hasValue (envPairs, name, value) {
 // In NODE_OPTIONS double quotes group, and a backslash escapes inside them.
 function quote (text) {
   return `"${text.replace(/["\\]/g, '\\$&')}"`
+}
+
+// Changes the environment of the child, where it is one to be changed.
+function injectPreload (options) {
+  const { envPairs = [], args = [] } = options
+  if (!Array.isArray(envPairs) || !Array.isArray(args)) return
+  if (args.some(refuses) || hasValue(envPairs, 'FORKLANE', 'off')) return
+  options.envPairs = withPreload(envPairs)
 }
 
 // The environment that makes a Node child run the preload before anything
@@ -57,27 +65,30 @@ function hasChannel ({ stdio }) {
 }
 
 /**
+ * The method that takes the place of ChildProcess.prototype.spawn().
+ * @param {Function} original what it does the work with
+ * @returns {Function}
+ */
+function hooked (original) {
+  return function spawn (options) {
+    if (!options || !hasChannel(options)) return original.call(this, options)
+    if (!isOff()) injectPreload(options)
+    const result = original.call(this, options)
+    attach(this)
+    return result
+  }
+}
+
+/**
  * Calls `start` so that every channel that it makes is attached.
  * @template T
  * @param {() => T} start calls Node's own fork() or spawn()
  * @returns {T} what `start` returns
  */
 function withHook (start) {
-  if (isOff()) return start()
   const { prototype } = ChildProcess
   const original = prototype.spawn
-
-  function spawn (options) {
-    if (!hasChannel(options ?? {})) return original.call(this, options)
-    const { envPairs = [], args = [] } = options
-    if (Array.isArray(envPairs) && Array.isArray(args) && !args.some(refuses) &&
-        !hasValue(envPairs, 'FORKLANE', 'off')) {
-      options.envPairs = withPreload(envPairs)
-    }
-    const result = original.call(this, options)
-    attach(this)
-    return result
-  }
+  const spawn = hooked(original)
 
   prototype.spawn = spawn
   try {
@@ -87,4 +98,4 @@ function withHook (start) {
   }
 }
 
-module.exports = { withHook }
+module.exports = { hooked, withHook }

@@ -14,12 +14,12 @@ const {
 // Parameters as Node's own, which show in `length`.
 
 /** As child_process.fork(). */
-function fork (modulePath, args = [], options) { // eslint-disable-line no-unused-vars
+function fork (modulePath, args = [], options) {
   return withHook(() => childProcess.fork(...arguments))
 }
 
 /** As child_process.spawn(). */
-function spawn (file, args, options) { // eslint-disable-line no-unused-vars
+function spawn (file, args, options) {
   return withHook(() => childProcess.spawn(...arguments))
 }
 

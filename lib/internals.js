@@ -18,7 +18,7 @@ function quietBinding (name) {
   const { noDeprecation } = process
   process.noDeprecation = true
   try {
-    return process.binding(name)
+    return process.binding(name) // eslint-disable-line n/no-deprecated-api
   } finally {
     process.noDeprecation = noDeprecation
   }

@@ -330,11 +330,11 @@ int Refused(napi_env env, Isolate* isolate, TryCatch* caught,
 }
 
 MaybeLocal<String> TextToString(Isolate* isolate, const uint8_t* data,
-                                size_t len) {
+                                size_t len, bool ascii) {
   MaybeLocal<String> made;
   if (len <= static_cast<size_t>(String::kMaxLength)) {
     int n = static_cast<int>(len);
-    made = fl_scan_is_ascii(data, len)
+    made = ascii
                ? String::NewFromOneByte(isolate, data, NewStringType::kNormal, n)
                : String::NewFromUtf8(isolate, reinterpret_cast<const char*>(data),
                                      NewStringType::kNormal, n);
@@ -510,12 +510,13 @@ int fl_codec_read_json(napi_env env, const uint8_t* data, size_t len,
   bool literal = len >= 2 && data[0] == '"' && data[len - 1] == '"' &&
                  fl_scan_is_plain(data + 1, len - 2);
   if (literal) {
-    if (!TextToString(isolate, data + 1, len - 2).ToLocal(&text))
+    if (!TextToString(isolate, data + 1, len - 2, true).ToLocal(&text))
       return Refused(env, isolate, &caught, result);
     *result = ToNapi(text);
     return FL_OK;
   }
-  if (!TextToString(isolate, data, len).ToLocal(&text) ||
+  bool ascii = fl_scan_is_ascii(data, len);
+  if (!TextToString(isolate, data, len, ascii).ToLocal(&text) ||
       !v8::JSON::Parse(isolate->GetCurrentContext(), text).ToLocal(&value))
     return Refused(env, isolate, &caught, result);
   *result = ToNapi(value);

@@ -1,0 +1,123 @@
+# The C core without Node: tests under the sanitizers, fuzzing, layout, and the
+# rule of which room may include what. The addon itself is built by node-gyp.
+# SPDX-License-Identifier: MIT
+
+CC ?= cc
+CLANG ?= clang
+CLANG_FORMAT ?= clang-format
+FUZZ_SECONDS ?= 30
+
+OUT = test/build
+WARN = -std=c11 -Wall -Wextra -Werror -g
+CHECKED = -fsanitize=address,undefined -fno-sanitize-recover=all \
+  -fno-omit-frame-pointer
+# socket_posix.c and its test want POSIX beside C11; memory comes from a header
+# that counts it and can refuse it.
+DEFS = -D_XOPEN_SOURCE=700 -DFL_ALLOC_HEADER='"alloc_fault.h"' -Itest/c
+
+CORE = $(wildcard src/core/*.c) src/transport/socket_posix.c
+HELPERS = test/c/alloc_fault.c test/c/memchr_count.c
+TESTS = $(notdir $(basename $(wildcard test/c/*_test.c)))
+CASES = $(wildcard test/c/cases/*.txt)
+FUZZERS = frame text
+FORMATTED = $(wildcard src/*/*.[ch] src/*/*.cc test/c/*.[ch] test/fuzz/*.c)
+
+LIB_OBJS = $(patsubst %.c,$(OUT)/%.o,$(CORE) $(HELPERS))
+TEST_BINS = $(TESTS:%=$(OUT)/%)
+
+.PHONY: all test fuzz $(FUZZERS:%=fuzz-%) format check-format layers clean
+all: test
+
+# --- Tests ------------------------------------------------------------------
+
+test: $(TEST_BINS)
+	@set -e; for t in $(TESTS); do \
+	  echo "# $$t"; \
+	  if [ $$t = cases_test ]; then $(OUT)/$$t $(CASES); else $(OUT)/$$t; fi; \
+	done
+
+$(OUT)/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(CC) $(WARN) $(CHECKED) $(DEFS) $(CFLAGS) -MMD -MP -c -o $@ $<
+
+# frame_test counts the bytes that the scanner is asked to look at.
+$(OUT)/src/core/scan.o: DEFS += -Dmemchr=fl_test_memchr
+
+$(TEST_BINS): $(OUT)/%: $(OUT)/test/c/%.o $(LIB_OBJS)
+	$(CC) $(CHECKED) $(LDFLAGS) -o $@ $^ -lcmocka
+
+-include $(LIB_OBJS:.o=.d) $(TESTS:%=$(OUT)/test/c/%.d)
+
+# --- Fuzzing ----------------------------------------------------------------
+
+# New inputs stay in the build directory. One that finds something new and is
+# small may be moved to test/fuzz/corpus by hand.
+fuzz: $(FUZZERS:%=fuzz-%)
+
+$(FUZZERS:%=fuzz-%): fuzz-%: $(OUT)/fuzz_%
+	@mkdir -p $(OUT)/corpus/$*
+	$(OUT)/fuzz_$* -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
+	  -rss_limit_mb=1024 -print_final_stats=1 -verbosity=0 \
+	  -artifact_prefix=$(OUT)/$*- $(OUT)/corpus/$* test/fuzz/corpus/$*
+
+FUZZ_SOURCES = $(wildcard src/core/*.c) test/c/alloc_fault.c
+$(FUZZERS:%=$(OUT)/fuzz_%): $(OUT)/fuzz_%: test/fuzz/fuzz_%.c $(FUZZ_SOURCES) \
+    $(wildcard src/core/*.h test/c/*.h) Makefile
+	@mkdir -p $(@D)
+	$(CLANG) $(WARN) -O1 -fsanitize=fuzzer,address,undefined \
+	  -fno-sanitize-recover=all $(DEFS) -o $@ $< $(FUZZ_SOURCES)
+
+# --- Lint -------------------------------------------------------------------
+
+format:
+	$(CLANG_FORMAT) -i $(FORMATTED)
+
+check-format:
+	$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
+
+# `rule DIRECTORY ALLOWED WHY` fails if a file there includes anything that does
+# not match ALLOWED whole. A name without a slash is the file's own directory,
+# because no include path is set for src.
+C11_NAMES = assert ctype errno inttypes limits math setjmp signal stdalign \
+  stdarg stdatomic stdbool stddef stdint stdio stdlib string time
+empty :=
+C11 = <($(subst $(empty) $(empty),|,$(strip $(C11_NAMES))))\.h>
+OWN = "[a-z0-9_]+\.h"
+NODE_API = [<"](node_api|node_api_types|js_native_api|js_native_api_types)\.h[>"]
+NODE_CXX = [<"]((v8|cppgc/|libplatform/)[^>"]*|node(_[a-z_]+)?\.h|napi(-inl)?\.h)[>"]
+# What an angle include may name outside core, as long as it is not Node's.
+ANY = <[^>]+>
+
+layers:
+	@bad=0; \
+	includes() { \
+	  grep -nE '^[[:space:]]*#[[:space:]]*(include|include_next|import)' \
+	    $$(find "$$1" -type f -name '*.[ch]*') /dev/null | \
+	    sed -E 's,^([^:]+:[0-9]+):[^a-z]*[a-z_]+[[:space:]]*,\1 ,' | \
+	    sed -E 's,[[:space:]]*(//|/\*).*$$,,'; \
+	}; \
+	report() { \
+	  if [ -n "$$1" ]; then echo "$$1" | sed "s,^,layers: ,"; \
+	    echo "layers: $$2"; bad=1; fi; \
+	}; \
+	rule() { \
+	  report "$$(includes "$$1" | grep -vE "^[^ ]+ ($$2)\$$")" "$$3"; \
+	}; \
+	rule src/core '$(C11)|$(OWN)|FL_ALLOC_HEADER' \
+	  'src/core includes nothing but itself and the C library'; \
+	rule src/transport '$(ANY)|$(OWN)|"\.\./core/[a-z0-9_]+\.h"' \
+	  'src/transport includes itself, ../core, uv.h and the OS'; \
+	rule src/v8 '$(ANY)|$(OWN)|"\.\./(core|transport)/[a-z0-9_]+\.h"' \
+	  'src/v8 includes itself, ../core and ../transport'; \
+	rule src/node '$(ANY)|$(OWN)|"\.\./(core|transport|v8)/[a-z0-9_]+\.h"' \
+	  'src/node includes itself, ../core, ../transport and ../v8'; \
+	report "$$(includes src | grep -vE '^src/v8/' | \
+	  grep -E ' $(NODE_CXX)$$' | grep -vE ' $(NODE_API)$$')" \
+	  'V8 and the C++ side of Node are included only in src/v8'; \
+	report "$$(includes src | grep -vE '^src/(node/|v8/codec\.h:)' | \
+	  grep -E ' $(NODE_API)$$')" \
+	  'Node-API is included only in src/node and src/v8/codec.h'; \
+	exit $$bad
+
+clean:
+	rm -rf $(OUT)

@@ -1,0 +1,52 @@
+'use strict'
+
+// How many messages does a parent get from a child that sends as fast as it can?
+//
+// The project's version of Node's benchmark child-process-read-ipc: the child
+// sends one string of `len` dots until send() returns false, then again in the
+// next turn of the event loop (fixtures/flood.js); the parent counts what
+// arrives (fixtures/trial-parent.js, which also says what is counted). Both
+// ends are stock Node, or both are forklane.
+//
+// A sender that outruns its channel with large messages queues them without
+// bound, since send() accepts them also when it returns false. So each sender,
+// stock or forklane, is stopped when its process has grown by 2 GiB (or a
+// quarter of the machine's memory); its trial ends at that moment, with the
+// whole messages that had arrived until then, and the output says so. Where
+// stock delivers nothing, the ratio is a lower bound: '> N' compares with one
+// message in the time that stock had.
+//
+// --quoted is the older form of the benchmark: the message is the JSON text of
+// the string, so it begins and ends with a quote that JSON has to escape.
+
+const { UsageError, main } = require('./helpers/driver.js')
+
+main({
+  name: 'read-ipc',
+  question: 'messages per second from a child that sends a string as fast as send() lets it',
+  defaults: {
+    len: '64,256,1024,4096,16384,65536,1048576,16777216',
+    serialization: 'json,advanced',
+    dur: '0.3',
+    rounds: '5',
+    lane: 'pipe',
+    quick: { len: '64,4096,65536,1048576', dur: '0.2', rounds: '3' }
+  },
+  options: {
+    lane: { type: 'string', value: 'LANE', help: 'the lane that forklane has to be on' }
+  },
+
+  prepare ({ lane }) {
+    if (!['pipe', 'ring'].includes(lane)) {
+      throw new UsageError(`--lane: '${lane}' is not one of pipe, ring`)
+    }
+  },
+
+  cases ({ len, serialization, quoted = false }) {
+    return serialization.flatMap((mode) => len.map((length) => ({
+      title: `${quoted ? 'quoted string' : 'string'} of ${length}`,
+      serialization: mode,
+      message: { kind: 'string', len: length, quoted }
+    })))
+  }
+})

@@ -1,0 +1,7 @@
+'use strict'
+
+const neostandard = require('neostandard')
+
+module.exports = [
+  ...neostandard({ env: ['mocha'], ignores: ['build/', 'test/build/'] })
+]
