@@ -57,7 +57,7 @@ fuzz: $(FUZZERS:%=fuzz-%)
 $(FUZZERS:%=fuzz-%): fuzz-%: $(OUT)/fuzz_%
 	@mkdir -p $(OUT)/corpus/$*
 	$(OUT)/fuzz_$* -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
-	  -rss_limit_mb=1024 -print_final_stats=1 -verbosity=0 \
+	  -verbosity=0 -print_final_stats=1 \
 	  -artifact_prefix=$(OUT)/$*- $(OUT)/corpus/$* test/fuzz/corpus/$*
 
 FUZZ_SOURCES = $(wildcard src/core/*.c) test/c/alloc_fault.c
@@ -83,8 +83,9 @@ C11_NAMES = assert ctype errno inttypes limits math setjmp signal stdalign \
 empty :=
 C11 = <($(subst $(empty) $(empty),|,$(strip $(C11_NAMES))))\.h>
 OWN = "[a-z0-9_]+\.h"
-NODE_API = [<"](node_api|node_api_types|js_native_api|js_native_api_types)\.h[>"]
-NODE_CXX = [<"]((v8|cppgc/|libplatform/)[^>"]*|node(_[a-z_]+)?\.h|napi(-inl)?\.h)[>"]
+NODE_API = [<"](node_api|js_native_api)(_types)?\.h[>"]
+NODE_CXX_NAMES = (v8|cppgc/|libplatform/)[^>"]*|node(_[a-z_]+)?\.h|napi(-inl)?\.h
+NODE_CXX = [<"]($(NODE_CXX_NAMES))[>"]
 # What an angle include may name outside core, as long as it is not Node's.
 ANY = <[^>]+>
 

@@ -19,7 +19,7 @@
 // --quoted is the older form of the benchmark: the message is the JSON text of
 // the string, so it begins and ends with a quote that JSON has to escape.
 
-const { UsageError, main } = require('./helpers/driver.js')
+const { BenchmarkError, main } = require('./helpers/driver.js')
 
 main({
   name: 'read-ipc',
@@ -38,7 +38,7 @@ main({
 
   prepare ({ lane }) {
     if (!['pipe', 'ring'].includes(lane)) {
-      throw new UsageError(`--lane: '${lane}' is not one of pipe, ring`)
+      throw new BenchmarkError(`--lane: '${lane}' is not one of pipe, ring`)
     }
   },
 

@@ -14,7 +14,7 @@ const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
-const { main, oneOrMoreOf } = require('./helpers/driver.js')
+const { BenchmarkError, main, oneOrMoreOf } = require('./helpers/driver.js')
 const { makeFrame, makeMessage } = require('./helpers/messages.js')
 
 const SOURCE = path.join(__dirname, 'fixtures', 'producer.c')
@@ -31,8 +31,8 @@ function compile () {
   const program = path.join(directory, 'producer')
   const { error, status, stderr } = spawnSync(
     compiler, ['-O2', '-Wall', '-Wextra', '-o', program, SOURCE], { encoding: 'utf8' })
-  if (error) throw new Error(`Cannot run the C compiler '${compiler}': ${error.message}`)
-  if (status !== 0) throw new Error(`The producer does not compile:\n${stderr}`)
+  if (error) throw new BenchmarkError(`Cannot run the C compiler '${compiler}': ${error.message}`)
+  if (status !== 0) throw new BenchmarkError(`The producer does not compile:\n${stderr}`.trimEnd())
   return program
 }
 

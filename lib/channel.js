@@ -68,7 +68,6 @@ class Channel {
   #lane
   #send // Node's own _send()
   #held = new Queue() // [message, handle]: what came while nobody listened
-  #handleTypes = internals.handleTypes()
 
   constructor (target, parts) {
     const { PipeLane } = require('./lanes/pipe.js')
@@ -153,7 +152,7 @@ class Channel {
     if (cmd === 'NODE_HANDLE_ACK' || cmd === 'NODE_HANDLE_NACK') {
       return Array.isArray(this.#target._handleQueue) ? null : new Error(`${cmd} for no handle`)
     }
-    if (cmd !== 'NODE_HANDLE' || !handle || this.#handleTypes.has(type)) return null
+    if (cmd !== 'NODE_HANDLE' || !handle || internals.HANDLE_TYPES.has(type)) return null
     handle.close()
     // The sender waits for an answer; another attempt would end the same.
     this.#send.call(this.#target, { cmd: 'NODE_HANDLE_ACK' }, null, true)
@@ -215,7 +214,7 @@ class Channel {
 
 function makeChannel (target) {
   if (isOff()) return new NotAttached('FORKLANE=off')
-  const { missing } = internals.detect()
+  const { missing } = internals.stream
   if (missing) return new NotAttached(`Node has no ${missing} as expected`)
   const { binding, reason } = require('./binding.js')
   if (!binding) return new NotAttached(reason)

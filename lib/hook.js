@@ -42,6 +42,8 @@ function injectPreload (options) {
   const { envPairs = [], args = [] } = options
   if (!Array.isArray(envPairs) || !Array.isArray(args)) return
   if (args.some(refuses) || hasValue(envPairs, 'FORKLANE', 'off')) return
+  // What does not load here does not load there.
+  if (isOff() || !require('./binding.js').binding) return
   options.envPairs = withPreload(envPairs)
 }
 
@@ -72,7 +74,7 @@ function hasChannel ({ stdio }) {
 function hooked (original) {
   return function spawn (options) {
     if (!options || !hasChannel(options)) return original.call(this, options)
-    if (!isOff()) injectPreload(options)
+    injectPreload(options)
     const result = original.call(this, options)
     attach(this)
     return result

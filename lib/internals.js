@@ -5,6 +5,7 @@
 // channel leaves Node's own code.
 
 const { constants } = require('node:buffer')
+const net = require('node:net')
 
 const CHANNEL_HANDLE = 'kChannelHandle'
 const JSON_BUFFER = 'kJSONBuffer'
@@ -15,16 +16,18 @@ const PENDING_MESSAGES = 'kPendingMessages'
 // process.binding() is deprecated by documentation only; with
 // --pending-deprecation it would print a warning that the program did not earn.
 function quietBinding (name) {
-  const { noDeprecation } = process
+  const own = Object.getOwnPropertyDescriptor(process, 'noDeprecation')
   process.noDeprecation = true
   try {
     return process.binding(name) // eslint-disable-line n/no-deprecated-api
   } finally {
-    process.noDeprecation = noDeprecation
+    if (own) Object.defineProperty(process, 'noDeprecation', own)
+    else delete process.noDeprecation
   }
 }
 
-function detect () {
+// What reading and writing need of the stream_wrap binding, or what is missing.
+function detectStream () {
   let stream
   try {
     stream = quietBinding('stream_wrap')
@@ -102,13 +105,14 @@ function unfinishedBytes (handle, mode) {
   return Buffer.concat([text, begun])
 }
 
-// The kinds of handle that this Node can take out of a NODE_HANDLE message; it
-// throws from its read callback on any other.
-function handleTypes () {
-  const types = new Set(['net.Native', 'net.Server', 'net.Socket', 'dgram.Native', 'dgram.Socket'])
-  if (require('node:net').BoundSocket) types.add('net.BoundSocket')
-  return types
-}
+/**
+ * The kinds of handle that this Node can take out of a NODE_HANDLE message; it
+ * throws from its read callback on any other.
+ */
+const HANDLE_TYPES = new Set([
+  'net.Native', 'net.Server', 'net.Socket', 'dgram.Native', 'dgram.Socket',
+  ...(net.BoundSocket ? ['net.BoundSocket'] : [])
+])
 
 /** The longest message that V8 can hold as one string or buffer, in bytes. */
 const MAX_MESSAGE_SIZE = {
@@ -117,9 +121,9 @@ const MAX_MESSAGE_SIZE = {
 }
 
 module.exports = {
+  HANDLE_TYPES,
   MAX_MESSAGE_SIZE,
-  detect,
-  handleTypes,
+  stream: detectStream(),
   inspectChannel,
   unfinishedBytes
 }

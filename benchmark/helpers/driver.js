@@ -16,6 +16,7 @@ const TRIAL_PARENT = path.join(__dirname, '..', 'fixtures', 'trial-parent.js')
 const VARIANTS = ['stock', 'forklane']
 const SERIALIZATIONS = ['json', 'advanced']
 
+const WARM_UP = 0.15 // seconds
 // A slow row gets this many times the duration until it has to be over.
 const LIMIT_FACTOR = 4
 // What a trial may need beyond its own time, on a busy machine too.
@@ -35,13 +36,13 @@ const OPTIONS = {
   help: { type: 'boolean', help: 'this text' }
 }
 
-/** An option has a value that makes no sense; the message says which. */
-class UsageError extends Error {}
+/** Something that is no fault of the benchmark; the message says all. */
+class BenchmarkError extends Error {}
 
 function positiveNumber (name, text, { max, whole = false }) {
   const number = /^\s*\d+(\.\d+)?\s*$/.test(text) ? Number(text) : NaN
   if (!(number > 0 && number <= max) || (whole && !Number.isInteger(number))) {
-    throw new UsageError(`--${name}: '${text}' is not a ${whole ? 'whole ' : ''}number ` +
+    throw new BenchmarkError(`--${name}: '${text}' is not a ${whole ? 'whole ' : ''}number ` +
       `above 0 and up to ${max}`)
   }
   return number
@@ -52,7 +53,7 @@ function oneOrMoreOf (name, text, allowed) {
   const items = [...new Set(text.split(',').map((item) => item.trim()))]
   for (const item of items) {
     if (!allowed.includes(item)) {
-      throw new UsageError(`--${name}: '${item}' is not one of ${allowed.join(', ')}`)
+      throw new BenchmarkError(`--${name}: '${item}' is not one of ${allowed.join(', ')}`)
     }
   }
   return items
@@ -68,7 +69,7 @@ function checkWritable (file) {
   try {
     fs.closeSync(fs.openSync(file, 'a'))
   } catch (error) {
-    throw new UsageError(`--json: ${error.message}`)
+    throw new BenchmarkError(`--json: ${error.message}`)
   }
 }
 
@@ -84,7 +85,7 @@ function readOptions (args, { quick, ...defaults }, extra) {
   try {
     ({ values } = parseArgs({ args, options: allOptions(extra) }))
   } catch (error) {
-    throw new UsageError(error.message)
+    throw new BenchmarkError(error.message)
   }
   const text = { ...defaults, ...(values.quick ? quick : {}), ...values }
   if (values.json !== undefined) checkWritable(values.json)
@@ -105,7 +106,7 @@ function allOptions (extra) {
 function usage (benchmark) {
   const lines = Object.entries(allOptions(benchmark.options)).map(([name, { value, help }]) => {
     const initial = benchmark.defaults[name]
-    const note = initial === undefined ? '' : ` (${initial})`
+    const note = typeof initial === 'string' ? ` (${initial})` : ''
     return `  ${`--${name} ${value ?? ''}`.padEnd(24)}${help}${note}`
   })
   return `${benchmark.question}\n\nUsage: node benchmark/${benchmark.name}.js [options]\n\n` +
@@ -162,7 +163,7 @@ function runTrial (trial) {
       killGroup(parent)
     }, deadline)
 
-    const failed = (why) => reject(new Error(
+    const failed = (why) => reject(new BenchmarkError(
       `Trial failed (${describe}): ${why}\n${output.stderr}`.trimEnd()))
 
     parent.on('error', (error) => {
@@ -246,7 +247,7 @@ async function run (benchmark, options) {
   const common = {
     lane: options.lane,
     memoryLimit: memoryLimit(),
-    warmUp: options.dur / 3,
+    warmUp: WARM_UP,
     duration: options.dur,
     limit: options.dur * LIMIT_FACTOR
   }
@@ -283,7 +284,10 @@ async function run (benchmark, options) {
     duration: common.duration,
     warmUp: common.warmUp,
     limit: common.limit,
-    memoryLimit: Math.round(common.memoryLimit / MIB),
+    // Only a sender in JavaScript queues what it sends.
+    memoryLimit: cases.some(({ producer }) => producer)
+      ? null
+      : Math.round(common.memoryLimit / MIB),
     lane: results.find(({ variant }) => variant === 'forklane').lane,
     summary: summarizeCases(cases, results),
     trials: results
@@ -316,9 +320,9 @@ async function main (benchmark) {
     await run(benchmark, options)
   } catch (error) {
     if (process.stderr.isTTY) process.stderr.write('\r\x1b[K')
-    process.stderr.write(`${error instanceof UsageError ? error.message : error.stack}\n`)
+    process.stderr.write(`${error instanceof BenchmarkError ? error.message : error.stack}\n`)
     process.exitCode = 1
   }
 }
 
-module.exports = { UsageError, main, oneOrMoreOf }
+module.exports = { BenchmarkError, main, oneOrMoreOf }

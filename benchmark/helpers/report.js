@@ -97,17 +97,18 @@ function formatTable (summary) {
   return [head, `|${rule.join('|')}|`, ...body].join('\n')
 }
 
-function formatNotes ({ summary, rounds, memoryLimit }) {
-  const notes = []
+function formatMemoryLimit ({ summary, rounds, memoryLimit }) {
+  if (memoryLimit === null) return []
+  const lines = [`- a sender that has grown by more than ${memoryLimit} MiB ends its trial`]
   for (const line of summary) {
     for (const variant of ['stock', 'forklane']) {
-      const { memoryLimitReached } = line[variant]
-      if (memoryLimitReached === 0) continue
-      notes.push(`- ${line.serialization}, ${line.row}: the sender of ${variant} had grown by ` +
-        `${memoryLimit} MiB in ${memoryLimitReached} of ${rounds} trials, which ended there.`)
+      const trials = line[variant].memoryLimitReached
+      if (trials === 0) continue
+      lines.push(`  - so did ${variant}, ${line.serialization}, ${line.row}: ` +
+        `${trials} of ${rounds} trials`)
     }
   }
-  return notes
+  return lines
 }
 
 function printReport (report) {
@@ -123,10 +124,9 @@ function printReport (report) {
     `- median of ${report.rounds} rounds, ± half the interquartile range; ` +
       `${round(report.duration)} s counted after ${round(report.warmUp)} s of warm-up ` +
       `(slow rows up to ${round(report.limit)} s); CPU of both processes`,
-    `- a sender that has grown by more than ${report.memoryLimit} MiB ends its trial`,
+    ...formatMemoryLimit(report),
     '',
-    formatTable(report.summary),
-    ...formatNotes(report)
+    formatTable(report.summary)
   ]
   process.stdout.write(`${lines.join('\n')}\n`)
 }

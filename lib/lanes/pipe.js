@@ -10,7 +10,7 @@ const internals = require('../internals.js')
 
 const {
   WriteWrap, streamBaseState, kReadBytesOrError, kArrayBufferOffset, kLastWriteWasAsync
-} = internals.detect()
+} = internals.stream
 
 // send() returns false from here on, as under Node.
 const HIGH_WATER_MARK = 128 * 1024
@@ -107,7 +107,7 @@ class PipeLane {
     } else if (this.#inFlight === 0 || typeof callback === 'function') {
       // A callback is tied to one write, so the frame of one that has none is
       // the only kind to wait here.
-      error = this.#submit(callback)
+      error = this.#submitAll(callback)
       waiting = 0
     }
     this.#waiting = waiting
@@ -117,10 +117,8 @@ class PipeLane {
 
   /** Gives what waits to libuv, so that writes of Node's own come after it. */
   settle () {
-    if (this.#waiting > 0) {
-      this.#waiting = 0
-      this.#submit()
-    }
+    this.#waiting = 0
+    this.#submitAll()
   }
 
   #write (fd, message) {
@@ -134,9 +132,20 @@ class PipeLane {
     return this.#writer.text(fd, text)
   }
 
-  #submit (callback) {
+  // Gives all that waits to libuv; the callback belongs to the end of it.
+  #submitAll (callback) {
+    let bytes = this.#writer.take()
+    while (bytes) {
+      const next = this.#writer.take()
+      const error = this.#submit(bytes, next ? undefined : callback)
+      if (error !== 0 && !next) return error
+      bytes = next
+    }
+    return 0
+  }
+
+  #submit (bytes, callback) {
     const req = new WriteWrap()
-    const bytes = this.#writer.take()
     const error = this.#handle.writeBuffer(req, bytes)
     if (error !== 0) return error
     if (streamBaseState[kLastWriteWasAsync]) {
@@ -151,15 +160,25 @@ class PipeLane {
   }
 
   #complete (callback) {
-    if (--this.#inFlight === 0 && this.#waiting > 0) {
-      // Once the channel is closed there is nobody to tell, as under Node.
-      const waiting = this.#handle.fd < 0 ? -1 : this.#writer.flush(this.#handle.fd)
-      this.#waiting = 0
-      if (waiting > 0) this.#submit()
-      else if (waiting < 0) this.#writer.take()
-    }
+    if (--this.#inFlight === 0 && this.#waiting > 0) this.#resume()
     this.#control.unrefCounted()
     if (typeof callback === 'function') callback(null)
+  }
+
+  // The socket takes bytes again. After an error, or once the channel is closed,
+  // there is nobody to tell, as under Node.
+  #resume () {
+    if (this.#inFlight > 0) return
+    const { fd } = this.#handle
+    this.#waiting = fd < 0 ? 0 : Math.max(this.#writer.flush(fd), 0)
+    if (this.#waiting === 0) return
+
+    // libuv waits until the socket takes the next piece. If it takes it at once,
+    // flush() has stopped for the sake of the rest of the program.
+    const bytes = this.#writer.take()
+    this.#waiting -= bytes.length
+    if (this.#submit(bytes) !== 0) this.#waiting = 0
+    else if (this.#waiting > 0 && this.#inFlight === 0) setImmediate(() => this.#resume())
   }
 }
 

@@ -104,6 +104,8 @@ static int next_length(fl_frame_t *f, fl_frame_view_t *view) {
   size_t missing;
   int rc;
 
+  if (f->in_len == 0) return 0;
+
   /* The whole frame may lie in the chunk. */
   if (f->carry.len == 0 && f->in_len >= FL_FRAME_HEADER) {
     content = get_header(f->in);

@@ -189,9 +189,9 @@ napi_value fl_js_define_reader(napi_env env) {
   };
   napi_value constructor;
 
-  FL_TRY(env, napi_define_class(env, "Reader", NAPI_AUTO_LENGTH,
-                                fl_js_reader_new, NULL,
-                                sizeof(properties) / sizeof(properties[0]),
-                                properties, &constructor));
+  FL_TRY(env,
+         napi_define_class(env, "Reader", NAPI_AUTO_LENGTH, fl_js_reader_new,
+                           NULL, sizeof(properties) / sizeof(properties[0]),
+                           properties, &constructor));
   return constructor;
 }

@@ -26,6 +26,10 @@ typedef struct fl_writer_s {
 /* Memory that an idle writer may hold on to. */
 enum { KEEP = 64 * 1024 };
 
+/* A peer that reads as fast as this side writes must not keep it from its other
+ * work. */
+enum { FLUSH_MAX = 1024 * 1024 };
+
 static void writer_free(fl_writer_t *w) {
   fl_outbox_destroy(&w->outbox);
   fl_bytes_destroy(&w->scratch);
@@ -92,7 +96,7 @@ static int make_frame(napi_env env, fl_content_t content, napi_value value,
 static int post_frame(fl_writer_t *w, int fd, fl_bytes_t *frame) {
   int64_t n = 0;
 
-  if (fd >= 0 && fl_outbox_size(&w->outbox) == 0) {
+  if (fd >= 0 && w->outbox.size == 0) {
     n = fl_socket_write(fd, frame->base, frame->len);
     if (n < 0) return (int) n;
   }
@@ -142,9 +146,8 @@ static napi_value send_value(napi_env env, napi_callback_info info,
       fl_env_throw(env, rc);
       return NULL;
     default:
-      FL_TRY(env, napi_create_double(
-                      env, rc < 0 ? rc : (double) fl_outbox_size(&w->outbox),
-                      &result));
+      FL_TRY(env, napi_create_double(env, rc < 0 ? rc : (double) w->outbox.size,
+                                     &result));
       return result;
   }
 }
@@ -168,28 +171,41 @@ static napi_value fl_js_writer_advanced(napi_env env, napi_callback_info info) {
   return send_value(env, info, ADVANCED);
 }
 
-/* flush(fd) -> number: writes what waits, once. Results as of text(). */
+/* flush(fd) -> number
+ *
+ * Writes what waits until the socket is full. Results as of text(); after an
+ * error of the socket what waits is gone. */
 static napi_value fl_js_writer_flush(napi_env env, napi_callback_info info) {
   size_t argc = 1;
   napi_value argv[1];
   napi_value self;
   napi_value result;
   fl_writer_t *w = NULL;
-  size_t size;
+  const uint8_t *data;
+  size_t len;
+  size_t budget = FLUSH_MAX;
   int32_t fd;
-  int64_t n = 0;
+  int64_t n;
 
   FL_TRY(env, napi_get_cb_info(env, info, &argc, argv, &self, NULL));
   FL_TRY(env, napi_unwrap(env, self, (void **) &w));
   FL_TRY(env, napi_get_value_int32(env, argv[0], &fd));
-  size = fl_outbox_size(&w->outbox);
-  if (size > 0)
-    n = fl_socket_write(fd, w->outbox.bytes.base + w->outbox.head, size);
-  if (n > 0) w->outbox.head += (size_t) n;
-  if (n == (int64_t) size) fl_outbox_destroy(&w->outbox);
+
+  do {
+    n = 0;
+    data = fl_outbox_front(&w->outbox, &len);
+    if (data == NULL) break;
+    n = fl_socket_write(fd, data, len);
+    if (n < 0) {
+      fl_outbox_destroy(&w->outbox);
+      break;
+    }
+    fl_outbox_drop(&w->outbox, (size_t) n);
+    budget -= (size_t) n < budget ? (size_t) n : budget;
+  } while ((size_t) n == len && budget > 0);
+
   FL_TRY(env, napi_create_double(
-                  env, n < 0 ? (double) n : (double) fl_outbox_size(&w->outbox),
-                  &result));
+                  env, n < 0 ? (double) n : (double) w->outbox.size, &result));
   return result;
 }
 
@@ -199,40 +215,47 @@ static void bytes_finalize(napi_env env, void *data, void *hint) {
   free(data);
 }
 
-/* take() -> Uint8Array: everything that waits, for Node to write. */
+/* take() -> Uint8Array or undefined: the next piece of what waits, for Node to
+ * write. */
 static napi_value fl_js_writer_take(napi_env env, napi_callback_info info) {
   size_t argc = 0;
   napi_value self;
   napi_value buffer;
   napi_value result;
   fl_writer_t *w = NULL;
-  fl_outbox_t all;
-  size_t size;
+  fl_bytes_t bytes;
+  size_t head;
+  size_t len;
   void *copy;
 
   FL_TRY(env, napi_get_cb_info(env, info, &argc, NULL, &self, NULL));
   FL_TRY(env, napi_unwrap(env, self, (void **) &w));
-  fl_outbox_take(&w->outbox, &all);
-  size = fl_outbox_size(&all);
-  if (size > 0 && napi_create_external_arraybuffer(
-                      env, all.bytes.base, all.bytes.len, bytes_finalize, NULL,
-                      &buffer) == napi_ok) {
-    FL_TRY(env, napi_create_typedarray(env, napi_uint8_array, size, buffer,
-                                       all.head, &result));
+  fl_outbox_take(&w->outbox, &bytes, &head);
+  if (bytes.base == NULL) {
+    FL_TRY(env, napi_get_undefined(env, &result));
+    return result;
+  }
+
+  len = bytes.len - head;
+  if (napi_create_external_arraybuffer(env, bytes.base, bytes.len,
+                                       bytes_finalize, NULL,
+                                       &buffer) == napi_ok) {
+    FL_TRY(env, napi_create_typedarray(env, napi_uint8_array, len, buffer, head,
+                                       &result));
     return result;
   }
 
   /* A runtime may refuse memory that is not its own. */
-  if (napi_create_arraybuffer(env, size, &copy, &buffer) == napi_ok) {
-    if (size > 0) memcpy(copy, all.bytes.base + all.head, size);
-    fl_outbox_destroy(&all);
-    FL_TRY(env, napi_create_typedarray(env, napi_uint8_array, size, buffer, 0,
-                                       &result));
-    return result;
+  if (napi_create_arraybuffer(env, len, &copy, &buffer) != napi_ok) {
+    fl_bytes_destroy(&bytes);
+    fl_env_throw(env, FL_ENOMEM);
+    return NULL;
   }
-  w->outbox = all;
-  fl_env_throw(env, FL_ENOMEM);
-  return NULL;
+  memcpy(copy, bytes.base + head, len);
+  fl_bytes_destroy(&bytes);
+  FL_TRY(env, napi_create_typedarray(env, napi_uint8_array, len, buffer, 0,
+                                     &result));
+  return result;
 }
 
 napi_value fl_js_define_writer(napi_env env) {
@@ -247,9 +270,9 @@ napi_value fl_js_define_writer(napi_env env) {
   };
   napi_value constructor;
 
-  FL_TRY(env, napi_define_class(env, "Writer", NAPI_AUTO_LENGTH,
-                                fl_js_writer_new, NULL,
-                                sizeof(properties) / sizeof(properties[0]),
-                                properties, &constructor));
+  FL_TRY(env,
+         napi_define_class(env, "Writer", NAPI_AUTO_LENGTH, fl_js_writer_new,
+                           NULL, sizeof(properties) / sizeof(properties[0]),
+                           properties, &constructor));
   return constructor;
 }

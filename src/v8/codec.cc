@@ -120,28 +120,42 @@ Local<Value> MakeView(Local<ArrayBuffer> buffer, size_t len, size_t element) {
 MaybeLocal<Value> ViewOfIndex(Isolate* isolate, uint32_t index,
                               Local<ArrayBuffer> buffer, size_t len) {
   switch (index) {
-    case 0: return MakeView<v8::Int8Array>(buffer, len, 1);
-    case 1: return MakeView<v8::Uint8Array>(buffer, len, 1);
-    case 2: return MakeView<v8::Uint8ClampedArray>(buffer, len, 1);
-    case 3: return MakeView<v8::Int16Array>(buffer, len, 2);
-    case 4: return MakeView<v8::Uint16Array>(buffer, len, 2);
-    case 5: return MakeView<v8::Int32Array>(buffer, len, 4);
-    case 6: return MakeView<v8::Uint32Array>(buffer, len, 4);
-    case 7: return MakeView<v8::Float32Array>(buffer, len, 4);
-    case 8: return MakeView<v8::Float64Array>(buffer, len, 8);
-    case 9: return MakeView<DataView>(buffer, len, 1);
+    case 0:
+      return MakeView<v8::Int8Array>(buffer, len, 1);
+    case 1:
+      return MakeView<v8::Uint8Array>(buffer, len, 1);
+    case 2:
+      return MakeView<v8::Uint8ClampedArray>(buffer, len, 1);
+    case 3:
+      return MakeView<v8::Int16Array>(buffer, len, 2);
+    case 4:
+      return MakeView<v8::Uint16Array>(buffer, len, 2);
+    case 5:
+      return MakeView<v8::Int32Array>(buffer, len, 4);
+    case 6:
+      return MakeView<v8::Uint32Array>(buffer, len, 4);
+    case 7:
+      return MakeView<v8::Float32Array>(buffer, len, 4);
+    case 8:
+      return MakeView<v8::Float64Array>(buffer, len, 8);
+    case 9:
+      return MakeView<DataView>(buffer, len, 1);
     case kBufferIndex: {
       Local<v8::Uint8Array> result;
       if (!node::Buffer::New(isolate, buffer, 0, len).ToLocal(&result))
         return {};
       return result;
     }
-    case 11: return MakeView<v8::BigInt64Array>(buffer, len, 8);
-    case 12: return MakeView<v8::BigUint64Array>(buffer, len, 8);
+    case 11:
+      return MakeView<v8::BigInt64Array>(buffer, len, 8);
+    case 12:
+      return MakeView<v8::BigUint64Array>(buffer, len, 8);
 #if V8_MAJOR_VERSION >= 13
-    case 13: return MakeView<v8::Float16Array>(buffer, len, 2);
+    case 13:
+      return MakeView<v8::Float16Array>(buffer, len, 2);
 #endif
-    default: return {};
+    default:
+      return {};
   }
 }
 
@@ -153,15 +167,15 @@ MaybeLocal<ArrayBuffer> CopyToArrayBuffer(Isolate* isolate, const void* data,
   if (len >= kLargeView) {
     void* memory = malloc(len);
     if (memory == nullptr) {
-      isolate->ThrowException(
-          Exception::RangeError(ToV8(isolate, "Array buffer allocation failed")));
+      isolate->ThrowException(Exception::RangeError(
+          ToV8(isolate, "Array buffer allocation failed")));
       return {};
     }
     memcpy(memory, data, len);
     return ArrayBuffer::New(
-        isolate, ArrayBuffer::NewBackingStore(
-                     memory, len, [](void* p, size_t, void*) { free(p); },
-                     nullptr));
+        isolate,
+        ArrayBuffer::NewBackingStore(
+            memory, len, [](void* p, size_t, void*) { free(p); }, nullptr));
   }
 #endif
   Local<ArrayBuffer> buffer = ArrayBuffer::New(isolate, len);
@@ -184,9 +198,8 @@ class SerializerDelegate final : public v8::ValueSerializer::Delegate {
   }
 
   Maybe<bool> WriteHostObject(Isolate* isolate, Local<Object> object) override {
-    return object->IsArrayBufferView()
-               ? WriteView(object.As<ArrayBufferView>())
-               : WriteProperties(object);
+    return object->IsArrayBufferView() ? WriteView(object.As<ArrayBufferView>())
+                                       : WriteProperties(object);
   }
 
   // V8 writes straight into `out`, behind what is there already. It keeps count
@@ -213,7 +226,8 @@ class SerializerDelegate final : public v8::ValueSerializer::Delegate {
       ThrowDataCloneError(ToV8(isolate_, "View of 4 GiB or more"));
       return Nothing<bool>();
     }
-    if (!view->Get(context, ToV8(isolate_, "constructor")).ToLocal(&constructor))
+    if (!view->Get(context, ToV8(isolate_, "constructor"))
+             .ToLocal(&constructor))
       return Nothing<bool>();
     if (!constructor->StrictEquals(codec_->buffer.Get(isolate_))) {
       int native = codec_->native_types ? NativeViewIndex(view) : -1;
@@ -278,7 +292,8 @@ class DeserializerDelegate final : public v8::ValueDeserializer::Delegate {
     if (tag == kViewTag) {
       if (!ReadView(isolate).ToLocal(&value)) return {};
     } else if (tag == kObjectTag) {
-      if (!deserializer_->ReadValue(isolate->GetCurrentContext()).ToLocal(&value))
+      if (!deserializer_->ReadValue(isolate->GetCurrentContext())
+               .ToLocal(&value))
         return {};
       if (!value->IsObject()) return Fail(isolate);
     } else {
@@ -295,7 +310,8 @@ class DeserializerDelegate final : public v8::ValueDeserializer::Delegate {
     Local<ArrayBuffer> buffer;
     Local<Value> view;
 
-    if (!deserializer_->ReadUint32(&index) || !deserializer_->ReadUint32(&len) ||
+    if (!deserializer_->ReadUint32(&index) ||
+        !deserializer_->ReadUint32(&len) ||
         !deserializer_->ReadRawBytes(len, &data))
       return Fail(isolate);
     if (!CopyToArrayBuffer(isolate, data, len).ToLocal(&buffer)) return {};
@@ -334,10 +350,11 @@ MaybeLocal<String> TextToString(Isolate* isolate, const uint8_t* data,
   MaybeLocal<String> made;
   if (len <= static_cast<size_t>(String::kMaxLength)) {
     int n = static_cast<int>(len);
-    made = ascii
-               ? String::NewFromOneByte(isolate, data, NewStringType::kNormal, n)
-               : String::NewFromUtf8(isolate, reinterpret_cast<const char*>(data),
-                                     NewStringType::kNormal, n);
+    made =
+        ascii
+            ? String::NewFromOneByte(isolate, data, NewStringType::kNormal, n)
+            : String::NewFromUtf8(isolate, reinterpret_cast<const char*>(data),
+                                  NewStringType::kNormal, n);
     if (!made.IsEmpty()) return made;
   }
   // V8 throws nothing for a string that it cannot hold.
@@ -345,7 +362,8 @@ MaybeLocal<String> TextToString(Isolate* isolate, const uint8_t* data,
   Local<Value> error =
       Exception::Error(ToV8(isolate, "Cannot create a string this long"));
   error.As<Object>()
-      ->Set(context, ToV8(isolate, "code"), ToV8(isolate, "ERR_STRING_TOO_LONG"))
+      ->Set(context, ToV8(isolate, "code"),
+            ToV8(isolate, "ERR_STRING_TOO_LONG"))
       .Check();
   isolate->ThrowException(error);
   return {};
@@ -410,7 +428,8 @@ fl_codec_t* fl_codec_create(napi_env, napi_value helpers) {
   if (!object->Get(context, ToV8(isolate, "Buffer")).ToLocal(&buffer) ||
       !object->Get(context, ToV8(isolate, "spread")).ToLocal(&spread) ||
       !object->Get(context, ToV8(isolate, "viewIndex")).ToLocal(&view_index) ||
-      !object->Get(context, ToV8(isolate, "nativeTypes")).ToLocal(&native_types))
+      !object->Get(context, ToV8(isolate, "nativeTypes"))
+           .ToLocal(&native_types))
     return nullptr;
   codec = new (std::nothrow) fl_codec_s();
   if (codec == nullptr) return nullptr;

@@ -34,8 +34,7 @@ static void test_appends_in_order(void **state) {
     assert_int_equal(b.len, total);
     assert_true(b.cap >= b.len);
   }
-  for (size_t i = 0; i < total; i++)
-    assert_int_equal(b.base[i], (uint8_t) i);
+  for (size_t i = 0; i < total; i++) assert_int_equal(b.base[i], (uint8_t) i);
   fl_bytes_destroy(&b);
 }
 

@@ -132,7 +132,7 @@ static uint8_t read_hex(const char **s) {
 static void read_quoted(const char **s, fl_bytes_t *out) {
   ++*s;
   while (**s != '"') {
-    uint8_t c = (uint8_t) **s;
+    uint8_t c = (uint8_t) * *s;
 
     if (c == '\0') syntax("a quote is not closed");
     ++*s;

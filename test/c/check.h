@@ -6,17 +6,18 @@
 #ifndef CHECK_H
 #define CHECK_H
 
-/* clang-format off: cmocka.h needs the others before it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Uses types of the headers above without including them. */
 #include <cmocka.h>
-/* clang-format on */
 
 #include "alloc_fault.h"
+#include "draw.h"
 
 /* Before each test: nothing fails, counts are zero. */
 static inline int begin(void **state) {
@@ -46,15 +47,6 @@ static inline uint8_t *exact_copy(const void *data, size_t n) {
   assert_non_null(copy);
   if (n != 0) memcpy(copy, data, n);
   return copy;
-}
-
-/* The next number of a fixed sequence (Marsaglia's xorshift, 32 bits wide):
- * tests that draw lots draw the same ones each time. `*seed` is not 0. */
-static inline uint32_t draw(uint32_t *seed) {
-  *seed ^= *seed << 13;
-  *seed ^= *seed >> 17;
-  *seed ^= *seed << 5;
-  return *seed;
 }
 
 #endif

@@ -237,8 +237,8 @@ static void test_each_byte_is_looked_at_once(void **state) {
 /* --- Whose the bytes are -------------------------------------------------- */
 
 static void test_a_frame_inside_one_chunk_is_not_copied(void **state) {
-  static const uint8_t lengths[] = {0, 0, 0, 2, 'a', 'b', 0, 0, 0, 0,
-                                    0, 0, 0, 1, 'c', 0,   0};
+  static const uint8_t lengths[] = {0, 0, 0, 2, 'a', 'b', 0, 0, 0,
+                                    0, 0, 0, 0, 1,   'c', 0, 0};
   const uint8_t *lines = bytes("ab\n\nc\nd");
   fl_frame_view_t view;
   fl_frame_t f;
@@ -276,6 +276,32 @@ static void test_a_frame_inside_one_chunk_is_not_copied(void **state) {
   expect_status(&f, 0);
   assert_int_equal(fl_frame_pending(&f), 2);
   fl_frame_destroy(&f);
+}
+
+static void test_a_frame_that_ends_the_chunk_is_not_copied(void **state) {
+  const uint8_t *line = bytes("ab\n");
+  const uint8_t *length = bytes("\0\0\0\2ab");
+  const uint8_t *empty = bytes("\0\0\0\0");
+  fl_frame_view_t view;
+  fl_frame_t f;
+
+  (void) state;
+  fl_frame_init(&f, FL_FRAME_LINES, 10);
+  fl_frame_feed(&f, line, 3);
+  assert_int_equal(fl_frame_next(&f, &view), 1);
+  assert_ptr_equal(view.data, line);
+  expect_status(&f, 0);
+
+  fl_frame_init(&f, FL_FRAME_LENGTH, 10);
+  fl_frame_feed(&f, length, 6);
+  assert_int_equal(fl_frame_next(&f, &view), 1);
+  assert_ptr_equal(view.data, length + 4);
+  expect_status(&f, 0);
+  fl_frame_feed(&f, empty, 4);
+  assert_int_equal(fl_frame_next(&f, &view), 1);
+  assert_int_equal(view.len, 0);
+  expect_status(&f, 0);
+  assert_int_equal(fl_test_alloc.calls, 0);
 }
 
 static void test_a_chunk_may_go_once_it_is_used_up(void **state) {
@@ -337,6 +363,24 @@ static void test_an_empty_chunk_changes_nothing(void **state) {
     assert_int_equal(frames, 1);
     fl_frame_destroy(&f);
     free(stream);
+  }
+}
+
+/* No memory at all stands behind it, as before the first read. */
+static void test_no_chunk_is_an_empty_chunk(void **state) {
+  static const fl_frame_format_t formats[] = {FL_FRAME_LINES, FL_FRAME_LENGTH};
+
+  (void) state;
+  for (size_t i = 0; i < 2; i++) {
+    fl_frame_t f;
+    fl_frame_view_t view;
+
+    fl_frame_init(&f, formats[i], 10);
+    assert_int_equal(fl_frame_next(&f, &view), 0);
+    fl_frame_feed(&f, NULL, 0);
+    assert_int_equal(fl_frame_next(&f, &view), 0);
+    assert_int_equal(fl_frame_pending(&f), 0);
+    fl_frame_destroy(&f);
   }
 }
 
@@ -660,27 +704,28 @@ static void test_the_writer_takes_back_what_it_cannot_end(void **state) {
 
 int main(void) {
   static const struct CMUnitTest tests[] = {
-      TEST(test_lengths_around_the_maximum),
-      TEST(test_a_huge_length_fails_before_memory_is_taken),
-      TEST(test_memory_follows_what_arrives_not_the_claim),
-      TEST(test_the_largest_maximum_does_not_overflow),
-      TEST(test_growth_is_geometric_and_work_linear),
-      TEST(test_each_byte_is_looked_at_once),
-      TEST(test_a_frame_inside_one_chunk_is_not_copied),
-      TEST(test_a_chunk_may_go_once_it_is_used_up),
-      TEST(test_what_follows_a_carried_frame_is_not_copied),
-      TEST(test_an_empty_chunk_changes_nothing),
-      TEST(test_small_carry_memory_is_kept_and_large_is_not),
-      TEST(test_too_long_stays),
-      TEST(test_out_of_memory_stays),
-      TEST(test_starts_again_after_destroy),
-      TEST(test_writes_the_documented_bytes),
-      TEST(test_the_length_is_big_endian),
+    TEST(test_lengths_around_the_maximum),
+    TEST(test_a_huge_length_fails_before_memory_is_taken),
+    TEST(test_memory_follows_what_arrives_not_the_claim),
+    TEST(test_the_largest_maximum_does_not_overflow),
+    TEST(test_growth_is_geometric_and_work_linear),
+    TEST(test_each_byte_is_looked_at_once),
+    TEST(test_a_frame_inside_one_chunk_is_not_copied),
+    TEST(test_a_frame_that_ends_the_chunk_is_not_copied),
+    TEST(test_a_chunk_may_go_once_it_is_used_up),
+    TEST(test_what_follows_a_carried_frame_is_not_copied),
+    TEST(test_an_empty_chunk_changes_nothing),
+    TEST(test_small_carry_memory_is_kept_and_large_is_not),
+    TEST(test_too_long_stays),
+    TEST(test_out_of_memory_stays),
+    TEST(test_starts_again_after_destroy),
+    TEST(test_writes_the_documented_bytes),
+    TEST(test_the_length_is_big_endian),
 #if SIZE_MAX > UINT32_MAX
-      TEST(test_refuses_a_length_beyond_the_header),
+    TEST(test_refuses_a_length_beyond_the_header),
 #endif
-      TEST(test_the_parser_reads_what_the_writer_wrote),
-      TEST(test_the_writer_takes_back_what_it_cannot_end),
+    TEST(test_the_parser_reads_what_the_writer_wrote),
+    TEST(test_the_writer_takes_back_what_it_cannot_end),
   };
 
   return RUN(tests);

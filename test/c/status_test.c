@@ -7,10 +7,9 @@
 
 #include "check.h"
 
-static const int codes[] = {
-    FL_OK,
+static const int codes[] = {FL_OK,
 #define X(name, value, text) name,
-    FL_STATUS_MAP(X)
+                            FL_STATUS_MAP(X)
 #undef X
 };
 

@@ -1,0 +1,49 @@
+'use strict'
+
+// Children of the tests: what they print, how they end, and that none outlives
+// its test.
+
+const { once } = require('node:events')
+const { text } = require('node:stream/consumers')
+
+const started = new Set()
+
+/**
+ * Remembers a child, which is killed after the test if it still runs.
+ * @template {import('node:child_process').ChildProcess} T
+ * @param {T} child
+ * @returns {T}
+ */
+function tracked (child) {
+  started.add(child)
+  child.once('exit', () => started.delete(child))
+  return child
+}
+
+// Not for 'close': Node does not emit it when the parent disconnects first.
+
+/**
+ * Waits for the end of a child that has pipes for stdout and stderr.
+ * @returns {Promise<{code: number | null, signal: string | null, stdout: string,
+ *   stderr: string}>}
+ */
+async function outcome (child) {
+  const [[code, signal], stdout, stderr] = await Promise.all([
+    once(child, 'exit'), text(child.stdout), text(child.stderr)
+  ])
+  return { code, signal, stdout, stderr }
+}
+
+/** Waits for the end of a child, whatever it prints. */
+async function ended (child) {
+  child.stdout?.resume()
+  child.stderr?.resume()
+  const [code, signal] = await once(child, 'exit')
+  return { code, signal }
+}
+
+globalThis.afterEach?.('no child is left', () => {
+  for (const child of started) child.kill('SIGKILL')
+})
+
+module.exports = { ended, outcome, tracked }
