@@ -715,6 +715,7 @@ int main(void) {
     TEST(test_a_chunk_may_go_once_it_is_used_up),
     TEST(test_what_follows_a_carried_frame_is_not_copied),
     TEST(test_an_empty_chunk_changes_nothing),
+    TEST(test_no_chunk_is_an_empty_chunk),
     TEST(test_small_carry_memory_is_kept_and_large_is_not),
     TEST(test_too_long_stays),
     TEST(test_out_of_memory_stays),
