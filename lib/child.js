@@ -20,7 +20,8 @@ function restoreEnvironment () {
 
 function start () {
   if (Number(process.versions.node.split('.')[0]) < 20) return
-  if (!process.channel || !require('worker_threads').isMainThread) return
+  // A worker thread of the child has no channel, and preloads this all the same.
+  if (!process.channel) return
   require('./channel.js').attach(process)
 }
 

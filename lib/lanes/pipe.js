@@ -15,6 +15,9 @@ const {
 // send() returns false from here on, as under Node.
 const HIGH_WATER_MARK = 128 * 1024
 
+// How much of what waits goes to libuv at a time, in bytes.
+const NEXT_PART = 64 * 1024
+
 // fl_frame_format_t
 const FORMAT = { json: 0, advanced: 1 }
 
@@ -94,7 +97,7 @@ class PipeLane {
   send (message, callback, fail) {
     const handle = this.#handle
     const free = this.#inFlight === 0 && handle.writeQueueSize === 0
-    let waiting = this.#write(free ? handle.fd : -1, message)
+    const waiting = this.#write(free ? handle.fd : -1, message)
     if (waiting === 0) {
       if (typeof callback === 'function') process.nextTick(callback, null)
       return true
@@ -103,21 +106,19 @@ class PipeLane {
     let error = 0
     if (waiting < 0) {
       error = waiting
-      waiting = this.#waiting
-    } else if (this.#inFlight === 0 || typeof callback === 'function') {
-      // A callback is tied to one write, so the frame of one that has none is
-      // the only kind to wait here.
+    } else if (typeof callback === 'function') {
+      // It is called when this frame has left, so a write has to end with it.
       error = this.#submitAll(callback)
-      waiting = 0
+    } else {
+      this.#waiting = waiting
+      if (this.#inFlight === 0) error = this.#submitNext()
     }
-    this.#waiting = waiting
     if (error !== 0) fail(systemError(error, 'write'))
-    return handle.writeQueueSize + waiting < HIGH_WATER_MARK
+    return handle.writeQueueSize + this.#waiting < HIGH_WATER_MARK
   }
 
   /** Gives what waits to libuv, so that writes of Node's own come after it. */
   settle () {
-    this.#waiting = 0
     this.#submitAll()
   }
 
@@ -133,15 +134,33 @@ class PipeLane {
   }
 
   // Gives all that waits to libuv; the callback belongs to the end of it.
+  // Returns the error of the last write.
   #submitAll (callback) {
-    let bytes = this.#writer.take()
+    let error = 0
+    let bytes = this.#writer.take(Infinity)
+    this.#waiting = 0
     while (bytes) {
-      const next = this.#writer.take()
-      const error = this.#submit(bytes, next ? undefined : callback)
-      if (error !== 0 && !next) return error
+      const next = this.#writer.take(Infinity)
+      error = this.#submit(bytes, next ? undefined : callback)
       bytes = next
     }
-    return 0
+    return error
+  }
+
+  // Gives libuv the first part of what waits, so that it tells when the socket
+  // takes bytes again. If it takes this part at once, the rest of the program
+  // has its turn first.
+  #submitNext () {
+    const bytes = this.#writer.take(NEXT_PART)
+    this.#waiting -= bytes.length
+    const error = this.#submit(bytes)
+    if (error !== 0) {
+      while (this.#writer.take(Infinity));
+      this.#waiting = 0
+    } else if (this.#waiting > 0 && this.#inFlight === 0) {
+      setImmediate(() => this.#resume())
+    }
+    return error
   }
 
   #submit (bytes, callback) {
@@ -165,20 +184,14 @@ class PipeLane {
     if (typeof callback === 'function') callback(null)
   }
 
-  // The socket takes bytes again. After an error, or once the channel is closed,
-  // there is nobody to tell, as under Node.
+  // The socket takes bytes again; if libuv has some of Node's own for it, they
+  // come first. After an error, or once the channel is closed, there is nobody
+  // to tell, as under Node.
   #resume () {
     if (this.#inFlight > 0) return
-    const { fd } = this.#handle
-    this.#waiting = fd < 0 ? 0 : Math.max(this.#writer.flush(fd), 0)
-    if (this.#waiting === 0) return
-
-    // libuv waits until the socket takes the next piece. If it takes it at once,
-    // flush() has stopped for the sake of the rest of the program.
-    const bytes = this.#writer.take()
-    this.#waiting -= bytes.length
-    if (this.#submit(bytes) !== 0) this.#waiting = 0
-    else if (this.#waiting > 0 && this.#inFlight === 0) setImmediate(() => this.#resume())
+    const { fd, writeQueueSize } = this.#handle
+    if (fd >= 0 && writeQueueSize === 0) this.#waiting = Math.max(this.#writer.flush(fd), 0)
+    if (this.#waiting > 0) this.#submitNext()
   }
 }
 

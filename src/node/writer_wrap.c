@@ -26,9 +26,16 @@ typedef struct fl_writer_s {
 /* Memory that an idle writer may hold on to. */
 enum { KEEP = 64 * 1024 };
 
-/* A peer that reads as fast as this side writes must not keep it from its other
- * work. */
-enum { FLUSH_MAX = 1024 * 1024 };
+/* A message that is larger than the socket's buffer needs the peer to read in
+ * between. A peer that is reading right now is done with a buffer in less than
+ * a tenth of a millisecond, while coming back for each buffer costs a turn of
+ * the event loop, however long that is: so much is waited for it, and that much
+ * written in one turn, while more than that waits. */
+enum {
+  FLUSH_WAIT_MS = 1,
+  FLUSH_MAX = 2 * 1024 * 1024,
+  FLUSH_PATIENT_ABOVE = 256 * 1024
+};
 
 static void writer_free(fl_writer_t *w) {
   fl_outbox_destroy(&w->outbox);
@@ -173,8 +180,8 @@ static napi_value fl_js_writer_advanced(napi_env env, napi_callback_info info) {
 
 /* flush(fd) -> number
  *
- * Writes what waits until the socket is full. Results as of text(); after an
- * error of the socket what waits is gone. */
+ * Writes what waits, until the socket is full or the share of one turn is used
+ * up. Results as of text(); after an error of the socket what waits is gone. */
 static napi_value fl_js_writer_flush(napi_env env, napi_callback_info info) {
   size_t argc = 1;
   napi_value argv[1];
@@ -183,16 +190,15 @@ static napi_value fl_js_writer_flush(napi_env env, napi_callback_info info) {
   fl_writer_t *w = NULL;
   const uint8_t *data;
   size_t len;
-  size_t budget = FLUSH_MAX;
+  size_t written = 0;
   int32_t fd;
-  int64_t n;
+  int64_t n = 0;
 
   FL_TRY(env, napi_get_cb_info(env, info, &argc, argv, &self, NULL));
   FL_TRY(env, napi_unwrap(env, self, (void **) &w));
   FL_TRY(env, napi_get_value_int32(env, argv[0], &fd));
 
-  do {
-    n = 0;
+  while (written < FLUSH_MAX) {
     data = fl_outbox_front(&w->outbox, &len);
     if (data == NULL) break;
     n = fl_socket_write(fd, data, len);
@@ -201,8 +207,11 @@ static napi_value fl_js_writer_flush(napi_env env, napi_callback_info info) {
       break;
     }
     fl_outbox_drop(&w->outbox, (size_t) n);
-    budget -= (size_t) n < budget ? (size_t) n : budget;
-  } while ((size_t) n == len && budget > 0);
+    written += (size_t) n;
+    if ((size_t) n < len && (w->outbox.size < FLUSH_PATIENT_ABOVE ||
+                             !fl_socket_wait(fd, FLUSH_WAIT_MS)))
+      break;
+  }
 
   FL_TRY(env, napi_create_double(
                   env, n < 0 ? (double) n : (double) w->outbox.size, &result));
@@ -215,28 +224,49 @@ static void bytes_finalize(napi_env env, void *data, void *hint) {
   free(data);
 }
 
-/* take() -> Uint8Array or undefined: the next piece of what waits, for Node to
- * write. */
+/* A Uint8Array with a copy of `len` bytes. */
+static napi_value copy_out(napi_env env, const uint8_t *data, size_t len) {
+  napi_value buffer;
+  napi_value result;
+  void *copy;
+
+  FL_TRY(env, napi_create_arraybuffer(env, len, &copy, &buffer));
+  memcpy(copy, data, len);
+  FL_TRY(env, napi_create_typedarray(env, napi_uint8_array, len, buffer, 0,
+                                     &result));
+  return result;
+}
+
+/* take(max) -> Uint8Array or undefined: the next piece of what waits, or the
+ * first `max` bytes of a larger one, for Node to write. */
 static napi_value fl_js_writer_take(napi_env env, napi_callback_info info) {
-  size_t argc = 0;
+  size_t argc = 1;
+  napi_value argv[1];
   napi_value self;
   napi_value buffer;
   napi_value result;
   fl_writer_t *w = NULL;
+  const uint8_t *data;
   fl_bytes_t bytes;
   size_t head;
   size_t len;
-  void *copy;
+  double max;
 
-  FL_TRY(env, napi_get_cb_info(env, info, &argc, NULL, &self, NULL));
+  FL_TRY(env, napi_get_cb_info(env, info, &argc, argv, &self, NULL));
   FL_TRY(env, napi_unwrap(env, self, (void **) &w));
-  fl_outbox_take(&w->outbox, &bytes, &head);
-  if (bytes.base == NULL) {
+  FL_TRY(env, napi_get_value_double(env, argv[0], &max));
+  data = fl_outbox_front(&w->outbox, &len);
+  if (data == NULL) {
     FL_TRY(env, napi_get_undefined(env, &result));
     return result;
   }
+  if ((double) len > max) {
+    result = copy_out(env, data, (size_t) max);
+    if (result != NULL) fl_outbox_drop(&w->outbox, (size_t) max);
+    return result;
+  }
 
-  len = bytes.len - head;
+  fl_outbox_take(&w->outbox, &bytes, &head);
   if (napi_create_external_arraybuffer(env, bytes.base, bytes.len,
                                        bytes_finalize, NULL,
                                        &buffer) == napi_ok) {
@@ -244,17 +274,9 @@ static napi_value fl_js_writer_take(napi_env env, napi_callback_info info) {
                                        &result));
     return result;
   }
-
   /* A runtime may refuse memory that is not its own. */
-  if (napi_create_arraybuffer(env, len, &copy, &buffer) != napi_ok) {
-    fl_bytes_destroy(&bytes);
-    fl_env_throw(env, FL_ENOMEM);
-    return NULL;
-  }
-  memcpy(copy, bytes.base + head, len);
+  result = copy_out(env, data, len);
   fl_bytes_destroy(&bytes);
-  FL_TRY(env, napi_create_typedarray(env, napi_uint8_array, len, buffer, 0,
-                                     &result));
   return result;
 }
 

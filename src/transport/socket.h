@@ -6,6 +6,7 @@
 #ifndef FL_SOCKET_H
 #define FL_SOCKET_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,5 +14,9 @@
  * Returns the number of bytes taken, 0 if the socket is full, or a negative
  * errno (which on POSIX is also libuv's code). */
 int64_t fl_socket_write(int fd, const void *data, size_t len);
+
+/* Waits until the socket takes bytes again, at most `ms` milliseconds. Whether
+ * it does. */
+bool fl_socket_wait(int fd, int ms);
 
 #endif

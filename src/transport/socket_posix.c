@@ -5,6 +5,7 @@
 #include "socket.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
 int64_t fl_socket_write(int fd, const void *data, size_t len) {
@@ -20,4 +21,10 @@ int64_t fl_socket_write(int fd, const void *data, size_t len) {
   if (errno == EWOULDBLOCK) return 0;
 #endif
   return -errno;
+}
+
+bool fl_socket_wait(int fd, int ms) {
+  struct pollfd p = {.fd = fd, .events = POLLOUT, .revents = 0};
+
+  return poll(&p, 1, ms) == 1 && (p.revents & POLLOUT) != 0;
 }

@@ -3,7 +3,6 @@
 // Children of the tests: what they print, how they end, and that none outlives
 // its test.
 
-const { once } = require('node:events')
 const { text } = require('node:stream/consumers')
 
 const started = new Set()
@@ -20,6 +19,16 @@ function tracked (child) {
   return child
 }
 
+/**
+ * As once() of node:events, which an 'error' would make reject.
+ * @param {import('node:events').EventEmitter} emitter
+ * @param {string} name
+ * @returns {Promise<any[]>} the arguments
+ */
+function happened (emitter, name) {
+  return new Promise((resolve) => emitter.once(name, (...args) => resolve(args)))
+}
+
 // Not for 'close': Node does not emit it when the parent disconnects first.
 
 /**
@@ -29,7 +38,7 @@ function tracked (child) {
  */
 async function outcome (child) {
   const [[code, signal], stdout, stderr] = await Promise.all([
-    once(child, 'exit'), text(child.stdout), text(child.stderr)
+    happened(child, 'exit'), text(child.stdout), text(child.stderr)
   ])
   return { code, signal, stdout, stderr }
 }
@@ -38,7 +47,7 @@ async function outcome (child) {
 async function ended (child) {
   child.stdout?.resume()
   child.stderr?.resume()
-  const [code, signal] = await once(child, 'exit')
+  const [code, signal] = await happened(child, 'exit')
   return { code, signal }
 }
 
@@ -46,4 +55,4 @@ globalThis.afterEach?.('no child is left', () => {
   for (const child of started) child.kill('SIGKILL')
 })
 
-module.exports = { ended, outcome, tracked }
+module.exports = { ended, happened, outcome, tracked }

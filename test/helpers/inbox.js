@@ -7,6 +7,13 @@ const assert = require('node:assert')
 
 const DEADLINE = 15_000
 
+// A child that a failed test leaves behind would keep the test run alive.
+const running = new Set()
+
+globalThis.after?.('no child is left', () => {
+  for (const child of running) child.kill('SIGKILL')
+})
+
 /**
  * @template T
  * @param {Promise<T>} promise
@@ -34,6 +41,8 @@ class Inbox {
   /** @param {import('node:child_process').ChildProcess} target */
   constructor (target) {
     this.#target = target
+    running.add(target)
+    target.once('exit', () => running.delete(target))
     this.exited = new Promise((resolve) => {
       target.once('exit', (code, signal) => resolve({ code, signal }))
     })

@@ -436,7 +436,7 @@ const errors = {
       return error
     }
   },
-  'from another realm': () => vm.runInNewContext('new Error("elsewhere")'),
+  'from another realm': () => vm.runInNewContext('Error.stackTraceLimit = 0; new Error("elsewhere")'),
   'whose stack throws': () => Object.defineProperty(new Error('a'), 'stack', { get () { throw new Error('stack') } }),
   'whose message throws': () => Object.defineProperty(new Error('a'), 'message', { get () { throw new Error('message') } })
 }

@@ -6,11 +6,10 @@
 
 const { AsyncLocalStorage } = require('node:async_hooks')
 const { spawnSync } = require('node:child_process')
-const { once } = require('node:events')
 const fs = require('node:fs')
 const path = require('node:path')
 const { createInterface } = require('node:readline')
-const { tracked } = require('./children.js')
+const { happened, tracked } = require('./children.js')
 const { inTime } = require('./inbox.js')
 const { fixture, forkAs } = require('./parties.js')
 const { channelHandle, frame, writeAtOnce } = require('./wire.js')
@@ -115,12 +114,12 @@ async function act (role, target, serialization, subject) {
     },
     // Makes the peer read no more, until resume().
     pause: async () => {
-      const paused = once(target, 'message')
+      const paused = happened(target, 'message')
       target.send({ command: 'pause' })
       await paused
     },
     report: async () => {
-      const answer = once(target, 'message')
+      const answer = happened(target, 'message')
       target.send({ command: 'report' })
       return (await answer)[0].report
     }
@@ -145,7 +144,7 @@ async function play (file, name, role, parties) {
     parties, fixture('run-scenario.js'), [module, name, childRole, serialization],
     { stdio: ['pipe', 'pipe', 'inherit', 'ipc'] }
   )))
-  const exited = new Promise((resolve) => child.once('exit', resolve))
+  const exited = happened(child, 'exit')
   let log
   if (role === 'parent') {
     log = await act(role, child, serialization, require(module)[name])

@@ -4,6 +4,7 @@
 // as Node defines them, and ways to put any bytes on the socket.
 
 const fs = require('node:fs')
+const net = require('node:net')
 const v8 = require('node:v8')
 
 /** A frame of the length format around any content. */
@@ -59,4 +60,21 @@ function writeBehindBack (target, bytes, handle) {
   if (error !== 0) throw new Error(`write: ${error}`)
 }
 
-module.exports = { channelHandle, frame, lengthFrame, lineFrame, writeAtOnce, writeBehindBack }
+/** Puts each of a list of bytes on the socket, a descriptor with all but the last. */
+async function writeHandles (target, list) {
+  const server = net.createServer()
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  for (const bytes of list.slice(0, -1)) writeBehindBack(target, bytes, server._handle)
+  writeBehindBack(target, list.at(-1))
+  server.close()
+}
+
+module.exports = {
+  channelHandle,
+  frame,
+  lengthFrame,
+  lineFrame,
+  writeAtOnce,
+  writeBehindBack,
+  writeHandles
+}

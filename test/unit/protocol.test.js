@@ -18,7 +18,7 @@ function write (mode, message) {
   else if (typeof message !== 'string' || writer.string(-1, message) === undefined) {
     writer.text(-1, JSON.stringify(message))
   }
-  return Buffer.from(writer.take())
+  return Buffer.from(writer.take(Infinity))
 }
 
 function read (mode, bytes) {
