@@ -51,6 +51,14 @@ function maxMessageSize (mode) {
   return largest
 }
 
+function messageResource () {
+  return new AsyncResource('FORKLANE_MESSAGE')
+}
+
+function fatalException (error) {
+  require('./binding.js').binding.fatalException(error)
+}
+
 class NotAttached {
   #reason
 
@@ -104,37 +112,43 @@ class Channel {
   }
 
   // Emits the messages of one read; the arguments are those of the lane's
-  // callback. A listener that throws holds up the others until the next tick.
+  // callback.
+  //
+  // Node queues a tick for each message before the first listener runs. So no
+  // listener runs in the async context that another one has entered
+  // (AsyncLocalStorage.enterWith()), and one that throws holds up no other. The
+  // same here, at a third of the price: each message has an async resource of
+  // its own, made outside of all of them, and what a listener throws goes where
+  // it would go from a tick.
   #deliver (values, faults, takeHandle) {
     let value = 0
     let fault = 0
+    const context = values.length > 1 ? new AsyncResource('FORKLANE_READ') : null
+    let thrown = false
 
-    const deliverRest = () => {
-      try {
-        while (value < values.length || fault < faults.length) {
-          if (faults[fault] !== value) {
-            this.#isolate(this.#receive, values[value++], takeHandle)
-            continue
-          }
-          const reason = faults[fault + 1]
-          const lost = value === values.length
-          fault += 2
-          value += lost ? 0 : 1
-          this.#isolate(this.#fail, reason, lost)
-        }
-      } finally {
-        if (value < values.length || fault < faults.length) process.nextTick(deliverRest)
+    while (value < values.length || fault < faults.length) {
+      // Node forgets the current async context after an exception.
+      const resource = thrown && context ? context.runInAsyncScope(messageResource) : messageResource()
+      if (faults[fault] !== value) {
+        thrown = resource.runInAsyncScope(this.#guard, this, this.#receive, values[value++], takeHandle) || thrown
+      } else {
+        const lost = value === values.length
+        thrown = resource.runInAsyncScope(this.#guard, this, this.#fail, faults[fault + 1], lost) || thrown
+        fault += 2
+        value += lost ? 0 : 1
       }
     }
-    deliverRest()
   }
 
-  // Node queues a tick for each message before the first listener runs, so that
-  // no listener runs in the async context that another one has entered
-  // (AsyncLocalStorage.enterWith()). A resource for each message does the same
-  // at half the price of a tick.
-  #isolate (method, ...args) {
-    new AsyncResource('FORKLANE_MESSAGE').runInAsyncScope(method, this, ...args)
+  // Whether the method has thrown, and the program has lived on.
+  #guard (method, first, second) {
+    try {
+      method.call(this, first, second)
+      return false
+    } catch (error) {
+      fatalException(error)
+      return true
+    }
   }
 
   #receive (message, takeHandle) {
@@ -212,12 +226,18 @@ class Channel {
   }
 }
 
-function makeChannel (target) {
-  if (isOff()) return new NotAttached('FORKLANE=off')
-  const { missing } = internals.stream
-  if (missing) return new NotAttached(`Node has no ${missing} as expected`)
+// Why no channel of this process can leave Node's own code; null if they can.
+function impediment () {
+  if (isOff()) return 'FORKLANE=off'
   const { binding, reason } = require('./binding.js')
-  if (!binding) return new NotAttached(reason)
+  if (!binding) return reason
+  const { missing } = internals.stream
+  return missing && `Node has no ${missing} as expected`
+}
+
+function makeChannel (target) {
+  const reason = impediment()
+  if (reason) return new NotAttached(reason)
   const parts = internals.inspectChannel(target)
   if (parts.missing) return new NotAttached(`Node has no ${parts.missing} as expected`)
   return new Channel(target, parts)
@@ -242,7 +262,7 @@ function attach (target) {
 function lane (target) {
   const channel = channels.get(target)
   if (channel) return channel.describe()
-  return target?.channel ? new NotAttached('not started by forklane').describe() : null
+  return target?.channel ? new NotAttached(impediment() ?? 'not started by forklane').describe() : null
 }
 
 module.exports = { attach, isOff, lane }

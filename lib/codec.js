@@ -24,6 +24,12 @@ function viewIndex (view) {
   return index
 }
 
+/** Throws for a view whose memory is gone what Node's codec throws. */
+function checkView (view) {
+  const { byteLength } = view // Node asks for it first
+  return new Uint8Array(view.buffer, view.byteOffset, byteLength)
+}
+
 /** A host object that is no view travels as its own enumerable properties. */
 function spread (object) {
   return { ...object }
@@ -43,5 +49,6 @@ module.exports = {
   Buffer,
   spread,
   viewIndex,
+  checkView,
   nativeTypes: hasNativeCodec(process.versions.node)
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the addon exports: Reader, Writer, setHelpers() and v8Abi. All state is
+ * What the addon exports: Reader, Writer, setHelpers(),
+ * fatalException() and v8Abi. All state is
  * per environment and is freed with it; nothing here outlives a worker.
  */
 #include <node_api.h>
@@ -42,6 +43,17 @@ static napi_value fl_js_set_helpers(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
+/* fatalException(error): what Node does with an exception that reaches the
+ * event loop. Returns if the program has handled it. */
+static napi_value fl_js_fatal_exception(napi_env env, napi_callback_info info) {
+  size_t argc = 1;
+  napi_value argv[1];
+
+  FL_TRY(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
+  FL_TRY(env, napi_fatal_exception(env, argv[0]));
+  return NULL;
+}
+
 static napi_value init(napi_env env, napi_value exports) {
   fl_env_t *state;
   napi_value value;
@@ -61,6 +73,9 @@ static napi_value init(napi_env env, napi_value exports) {
   FL_TRY(env, napi_create_function(env, "setHelpers", NAPI_AUTO_LENGTH,
                                    fl_js_set_helpers, NULL, &value));
   FL_TRY(env, napi_set_named_property(env, exports, "setHelpers", value));
+  FL_TRY(env, napi_create_function(env, "fatalException", NAPI_AUTO_LENGTH,
+                                   fl_js_fatal_exception, NULL, &value));
+  FL_TRY(env, napi_set_named_property(env, exports, "fatalException", value));
   value = fl_js_define_reader(env);
   if (value == NULL) return NULL;
   FL_TRY(env, napi_set_named_property(env, exports, "Reader", value));

@@ -86,6 +86,7 @@ struct fl_codec_s {
   v8::Global<Value> buffer;         // the Buffer constructor
   v8::Global<Function> spread;      // (object) => ({ ...object })
   v8::Global<Function> view_index;  // (view) => index, or throws as Node does
+  v8::Global<Function> check_view;  // (view) => throws where Node does
   bool native_types;  // this Node asks V8, not Object.prototype.toString
 };
 
@@ -217,59 +218,62 @@ class SerializerDelegate final : public v8::ValueSerializer::Delegate {
 
  private:
   Maybe<bool> WriteView(Local<ArrayBufferView> view) {
-    Local<Context> context = isolate_->GetCurrentContext();
-    Local<Value> constructor;
-    uint32_t index = kBufferIndex;
-    size_t len = view->ByteLength();
+    uint32_t index;
+    if (!ViewIndex(view).To(&index)) return Nothing<bool>();
+    // What Node says in JavaScript of a view whose memory is gone.
+    if (!codec_->native_types && view->ByteLength() == 0 &&
+        Call(codec_->check_view, view).IsEmpty())
+      return Nothing<bool>();
 
+    // All of the above may have run JavaScript, and that may have changed the
+    // view. Nothing runs from here on.
+    size_t len = view->ByteLength();
     if (len > UINT32_MAX) {
       ThrowDataCloneError(ToV8(isolate_, "View of 4 GiB or more"));
       return Nothing<bool>();
     }
-    if (!view->Get(context, ToV8(isolate_, "constructor"))
-             .ToLocal(&constructor))
-      return Nothing<bool>();
-    if (!constructor->StrictEquals(codec_->buffer.Get(isolate_))) {
-      int native = codec_->native_types ? NativeViewIndex(view) : -1;
-      if (native >= 0) {
-        index = static_cast<uint32_t>(native);
-      } else if (!CallViewIndex(context, view).To(&index)) {
-        return Nothing<bool>();
-      }
-    }
-
     serializer_->WriteUint32(kViewTag);
     serializer_->WriteUint32(index);
     serializer_->WriteUint32(static_cast<uint32_t>(len));
     if (len <= kMaxOnHeapView && !view->HasBuffer()) {
       uint8_t bytes[kMaxOnHeapView];
       serializer_->WriteRawBytes(bytes, view->CopyContents(bytes, len));
-    } else {
-      // The getter above may have run JavaScript, but nothing runs from here.
+    } else if (len > 0) {
       const uint8_t* data = static_cast<const uint8_t*>(view->Buffer()->Data());
-      if (len > 0) serializer_->WriteRawBytes(data + view->ByteOffset(), len);
+      serializer_->WriteRawBytes(data + view->ByteOffset(), len);
     }
     return Just(true);
   }
 
-  Maybe<uint32_t> CallViewIndex(Local<Context> context, Local<Value> view) {
-    Local<Value> result;
-    if (!codec_->view_index.Get(isolate_)
-             ->Call(context, v8::Undefined(isolate_), 1, &view)
-             .ToLocal(&result))
+  Maybe<uint32_t> ViewIndex(Local<ArrayBufferView> view) {
+    Local<Context> context = isolate_->GetCurrentContext();
+    Local<Value> value;
+
+    if (!view->Get(context, ToV8(isolate_, "constructor")).ToLocal(&value))
       return Nothing<uint32_t>();
-    return result->Uint32Value(context);
+    if (value->StrictEquals(codec_->buffer.Get(isolate_)))
+      return Just(kBufferIndex);
+    if (codec_->native_types) {
+      int index = NativeViewIndex(view);
+      if (index >= 0) return Just(static_cast<uint32_t>(index));
+    }
+    if (!Call(codec_->view_index, view).ToLocal(&value))
+      return Nothing<uint32_t>();
+    return value->Uint32Value(context);
   }
 
-  Maybe<bool> WriteProperties(Local<Value> object) {
-    Local<Context> context = isolate_->GetCurrentContext();
+  Maybe<bool> WriteProperties(Local<Object> object) {
     Local<Value> properties;
     serializer_->WriteUint32(kObjectTag);
-    if (!codec_->spread.Get(isolate_)
-             ->Call(context, v8::Undefined(isolate_), 1, &object)
-             .ToLocal(&properties))
+    if (!Call(codec_->spread, object).ToLocal(&properties))
       return Nothing<bool>();
-    return serializer_->WriteValue(context, properties);
+    return serializer_->WriteValue(isolate_->GetCurrentContext(), properties);
+  }
+
+  MaybeLocal<Value> Call(const v8::Global<Function>& helper,
+                         Local<Value> argument) {
+    return helper.Get(isolate_)->Call(isolate_->GetCurrentContext(),
+                                      v8::Undefined(isolate_), 1, &argument);
   }
 
   fl_codec_t* codec_;
@@ -422,12 +426,13 @@ fl_codec_t* fl_codec_create(napi_env, napi_value helpers) {
   Isolate* isolate = Isolate::GetCurrent();
   Local<Context> context = isolate->GetCurrentContext();
   Local<Object> object = ToLocal(helpers).As<Object>();
-  Local<Value> buffer, spread, view_index, native_types;
+  Local<Value> buffer, spread, view_index, check_view, native_types;
   fl_codec_t* codec;
 
   if (!object->Get(context, ToV8(isolate, "Buffer")).ToLocal(&buffer) ||
       !object->Get(context, ToV8(isolate, "spread")).ToLocal(&spread) ||
       !object->Get(context, ToV8(isolate, "viewIndex")).ToLocal(&view_index) ||
+      !object->Get(context, ToV8(isolate, "checkView")).ToLocal(&check_view) ||
       !object->Get(context, ToV8(isolate, "nativeTypes"))
            .ToLocal(&native_types))
     return nullptr;
@@ -436,6 +441,7 @@ fl_codec_t* fl_codec_create(napi_env, napi_value helpers) {
   codec->buffer.Reset(isolate, buffer);
   codec->spread.Reset(isolate, spread.As<Function>());
   codec->view_index.Reset(isolate, view_index.As<Function>());
+  codec->check_view.Reset(isolate, check_view.As<Function>());
   codec->native_types = native_types->IsTrue();
   return codec;
 }

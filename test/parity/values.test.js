@@ -21,8 +21,9 @@ const { randomValue } = require('../helpers/random-value.js')
 function assertSame (actual, expected, message) {
   const text = describeValue(expected)
   assert.strictEqual(describeValue(actual), text, message)
-  // For Node 20 two invalid Dates are not equal.
-  if (!text.includes('Date NaN')) assert.deepStrictEqual(actual, expected, message)
+  // Node cannot compare all: to Node 20 two invalid Dates are not equal, and on
+  // an error that is its own cause the stack overflows.
+  if (!/Date NaN|"cause" hidden: #0/.test(text)) assert.deepStrictEqual(actual, expected, message)
 }
 
 const STOCK = { parent: 'stock', child: 'stock' }
@@ -134,7 +135,7 @@ describe('values', () => {
       ['a symbol inside', { a: 1, s: Symbol('s') }, { a: 1 }, notClonable('Symbol(s)')],
       ['a Promise', Promise.resolve(), {}, notClonable('#<Promise>')],
       ['a Proxy', new Proxy({ a: 1 }, {}), { a: 1 }, notClonable('#<Object>')],
-      ['an Intl object', new Intl.NumberFormat('en'), {}, {}],
+      ['an Intl object', new Intl.NumberFormat('en'), {}, notClonable('#<NumberFormat>')],
       ['toJSON()', { toJSON: () => 'text' }, 'text', notClonable("() => 'text'")],
       ['a symbol key', { [Symbol('a')]: 1, b: 2 }, { b: 2 }, { b: 2 }],
       ['an accessor', { get a () { return 1 } }, { a: 1 }, { a: 1 }],
@@ -360,7 +361,7 @@ describe('values', () => {
 
   describe('the bytes on the socket', () => {
     function assertSameBytes (actual, expected) {
-      assert.ok(expected.bytes.length > 1_000_000)
+      assert.ok(expected.bytes.length > 500_000)
       assert.deepStrictEqual(actual.titles, expected.titles)
       if (actual.bytes.equals(expected.bytes)) return
       const at = actual.bytes.findIndex((byte, index) => byte !== expected.bytes[index])

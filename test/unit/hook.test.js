@@ -1,0 +1,211 @@
+'use strict'
+
+// The environment that a child of the hook gets, as seen by a spawn() that does
+// nothing; and that Node understands it.
+
+const assert = require('node:assert')
+const { ChildProcess, spawnSync } = require('node:child_process')
+const fs = require('node:fs')
+const os = require('node:os')
+const path = require('node:path')
+const forklane = require('../../lib/index.js')
+const { hooked, withHook } = require('../../lib/hook.js')
+const { preload } = require('../helpers/parties.js')
+
+const STDIO = ['pipe', 'pipe', 'pipe', 'ipc']
+
+// What Node's spawn() would get for these options.
+function spawned (options, hook = hooked) {
+  let got
+  const target = {}
+  const result = hook(function (options) {
+    assert.strictEqual(this, target)
+    got = options
+    return 'result'
+  }).call(target, options)
+  assert.strictEqual(result, 'result')
+  return { options: got, target }
+}
+
+const environment = (options, hook) => spawned({ stdio: STDIO, ...options }, hook).options.envPairs
+
+const channel = (nodeOptions) => `FORKLANE_CHANNEL=${JSON.stringify({ nodeOptions })}`
+
+describe('hook', () => {
+  it('adds the preload and what it has to undo', () => {
+    assert.deepStrictEqual(environment({ envPairs: ['A=1', 'B=2'] }), [
+      'A=1', 'B=2', `NODE_OPTIONS=--require "${preload}"`, channel(null)
+    ])
+  })
+
+  it('keeps NODE_OPTIONS of the program, in their place and behind the preload', () => {
+    const theirs = '--title="a b" --stack-trace-limit=5'
+    assert.deepStrictEqual(environment({ envPairs: ['A=1', `NODE_OPTIONS=${theirs}`, 'B=2'] }), [
+      'A=1', `NODE_OPTIONS=--require "${preload}" ${theirs}`, 'B=2', channel(theirs)
+    ])
+  })
+
+  it('remembers that NODE_OPTIONS were empty', () => {
+    assert.deepStrictEqual(environment({ envPairs: ['NODE_OPTIONS='] }), [
+      `NODE_OPTIONS=--require "${preload}"`, channel('')
+    ])
+  })
+
+  it('changes the first of two, which is the one that the child sees', () => {
+    assert.deepStrictEqual(environment({ envPairs: ['NODE_OPTIONS=--a', 'NODE_OPTIONS=--b'] }), [
+      `NODE_OPTIONS=--require "${preload}" --a`, 'NODE_OPTIONS=--b', channel('--a')
+    ])
+  })
+
+  it('is not misled by names that begin alike', () => {
+    const pairs = ['NODE_OPTIONS_X=1', 'XNODE_OPTIONS=2', 'FORKLANE_X=off', 'XFORKLANE=off']
+    assert.deepStrictEqual(environment({ envPairs: pairs }), [
+      ...pairs, `NODE_OPTIONS=--require "${preload}"`, channel(null)
+    ])
+  })
+
+  it("leaves the program's array alone", () => {
+    const envPairs = ['NODE_OPTIONS=--a']
+    environment({ envPairs })
+    assert.deepStrictEqual(envPairs, ['NODE_OPTIONS=--a'])
+  })
+
+  it('makes an environment where there is none', () => {
+    assert.deepStrictEqual(environment({}), [`NODE_OPTIONS=--require "${preload}"`, channel(null)])
+  })
+
+  it('leaves to Node what is no array', () => {
+    for (const envPairs of ['A=1', null, 5, {}]) {
+      assert.strictEqual(environment({ envPairs }), envPairs)
+    }
+    assert.deepStrictEqual(environment({ envPairs: ['A=1'], args: 'not an array' }), ['A=1'])
+  })
+
+  const REFUSING = [
+    '--permission', '--experimental-permission', '--no-addons', '--experimental-policy=policy.json'
+  ]
+  for (const option of REFUSING) {
+    it(`adds nothing with ${option}`, () => {
+      const envPairs = ['A=1']
+      assert.deepStrictEqual(environment({ envPairs, args: ['node', option, 'file.js'] }), envPairs)
+      const inVariable = [`NODE_OPTIONS=--title=x  ${option}`]
+      assert.deepStrictEqual(environment({ envPairs: inVariable }), inVariable)
+    })
+  }
+
+  it('adds the preload with options that only look like those', () => {
+    const args = ['node', '--permissions', '--no-addons-x', 5, undefined, 'permission']
+    assert.strictEqual(environment({ envPairs: [], args }).length, 2)
+  })
+
+  it('adds nothing for a child with FORKLANE=off', () => {
+    assert.deepStrictEqual(environment({ envPairs: ['FORKLANE=off'] }), ['FORKLANE=off'])
+    assert.strictEqual(environment({ envPairs: ['FORKLANE=on'] }).length, 3)
+    assert.strictEqual(environment({ envPairs: ['FORKLANE=offside'] }).length, 3)
+  })
+
+  it('adds nothing and attaches nothing in a process with FORKLANE=off', () => {
+    const before = process.env.FORKLANE
+    process.env.FORKLANE = 'off'
+    try {
+      const { options, target } = spawned({ stdio: STDIO, envPairs: ['A=1'] })
+      assert.deepStrictEqual(options.envPairs, ['A=1'])
+      assert.deepStrictEqual(forklane.lane(target), {
+        send: 'core', receive: 'core', reason: 'FORKLANE=off'
+      })
+    } finally {
+      if (before === undefined) delete process.env.FORKLANE
+      else process.env.FORKLANE = before
+    }
+  })
+
+  it('does not look at calls without a channel', () => {
+    for (const options of [
+      undefined, null, {}, { stdio: 'inherit' }, { stdio: ['pipe', 'pipe', 'pipe'], envPairs: ['A=1'] }
+    ]) {
+      const before = structuredClone(options)
+      const { options: got, target } = spawned(options)
+      assert.strictEqual(got, options)
+      assert.deepStrictEqual(got, before)
+      assert.strictEqual(forklane.lane(target), null)
+    }
+  })
+
+  it('says why there is no lane when Node has made no channel', () => {
+    const { target } = spawned({ stdio: STDIO, envPairs: [] })
+    assert.deepStrictEqual(forklane.lane(target), {
+      send: 'core', receive: 'core', reason: 'Node has no target.channel as expected'
+    })
+  })
+
+  it('throws what spawn() throws', () => {
+    const error = new Error('by spawn')
+    assert.throws(() => hooked(() => { throw error }).call({}, { stdio: STDIO }), error)
+  })
+
+  describe('withHook()', () => {
+    const { prototype } = ChildProcess
+
+    it('is in place during the call only', () => {
+      const { spawn } = prototype
+      assert.strictEqual(withHook(() => {
+        assert.notStrictEqual(prototype.spawn, spawn)
+        return 'result'
+      }), 'result')
+      assert.strictEqual(prototype.spawn, spawn)
+    })
+
+    it('is gone after a call that throws', () => {
+      const { spawn } = prototype
+      const error = new Error('by the call')
+      assert.throws(() => withHook(() => { throw error }), error)
+      assert.strictEqual(prototype.spawn, spawn)
+    })
+
+    it('leaves a spawn() that somebody else sets in the meantime', () => {
+      const { spawn } = prototype
+      const theirs = () => {}
+      try {
+        withHook(() => { prototype.spawn = theirs })
+        assert.strictEqual(prototype.spawn, theirs)
+      } finally {
+        prototype.spawn = spawn
+      }
+    })
+  })
+
+  describe('in a directory of any name', () => {
+    const lib = path.join(__dirname, '..', '..', 'lib')
+    let directory
+    beforeEach(() => {
+      directory = fs.mkdtempSync(path.join(os.tmpdir(), 'forklane-'))
+    })
+    afterEach(() => fs.rmSync(directory, { recursive: true }))
+
+    for (const name of [
+      'with spaces', 'with "quotes"', "it's", 'back\\slash', 'all\\ of " them\\\\"', 'ünïcode€', 'a=b $c'
+    ]) {
+      it(`is preloaded and restores the environment: ${name}`, () => {
+        const copy = path.join(directory, name, 'lib')
+        fs.cpSync(lib, copy, { recursive: true })
+        const { hooked } = require(path.join(copy, 'hook.js'))
+        for (const theirs of [[], ['NODE_OPTIONS=--title="a b"']]) {
+          const pairs = environment({ envPairs: [`PATH=${process.env.PATH}`, ...theirs] }, hooked)
+          const env = Object.fromEntries(pairs.map((pair) => {
+            const at = pair.indexOf('=')
+            return [pair.slice(0, at), pair.slice(at + 1)]
+          }))
+          const program = `process.stdout.write(JSON.stringify([
+            process.env.NODE_OPTIONS, process.env.FORKLANE_CHANNEL, process.title
+          ]))`
+          const { stdout, stderr } = spawnSync(process.execPath, ['-e', program], { env })
+          assert.strictEqual(stderr.toString(), '')
+          const [nodeOptions, variable, title] = JSON.parse(stdout)
+          assert.strictEqual(nodeOptions ?? undefined, theirs[0]?.slice('NODE_OPTIONS='.length))
+          assert.strictEqual(variable, null) // only the preload takes it away
+          if (theirs.length > 0) assert.strictEqual(title, 'a b')
+        }
+      })
+    }
+  })
+})
