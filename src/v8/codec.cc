@@ -18,9 +18,7 @@
 #include <node_buffer.h>
 #include <v8.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <new>
 
 #include "../core/latin1.h"
@@ -31,7 +29,6 @@ namespace {
 
 using v8::ArrayBuffer;
 using v8::ArrayBufferView;
-using v8::BackingStore;
 using v8::Context;
 using v8::DataView;
 using v8::Exception;
@@ -51,10 +48,6 @@ using v8::Value;
 constexpr uint32_t kViewTag = 0;
 constexpr uint32_t kObjectTag = 1;
 constexpr uint32_t kBufferIndex = 10;
-
-// From this size on a view's bytes are copied into memory that is not zeroed
-// first.
-constexpr size_t kLargeView = 4096;
 
 // V8 puts typed arrays of up to 64 bytes on its heap; asking for their buffer
 // would move them out of it.
@@ -160,26 +153,24 @@ MaybeLocal<Value> ViewOfIndex(Isolate* isolate, uint32_t index,
   }
 }
 
-// An ArrayBuffer that owns a copy of the bytes and nothing more. Empty with an
-// exception pending if there is no memory.
+// An ArrayBuffer that owns a copy of the bytes and nothing more. The memory is
+// the isolate's own: V8 frees it when a worker has ended, and code of this
+// addon may be unloaded by then. Empty with an exception pending if there is
+// none.
 MaybeLocal<ArrayBuffer> CopyToArrayBuffer(Isolate* isolate, const void* data,
                                           size_t len) {
-#ifndef V8_ENABLE_SANDBOX  // in a sandbox only V8's own allocator will do
-  if (len >= kLargeView) {
-    void* memory = malloc(len);
-    if (memory == nullptr) {
-      isolate->ThrowException(Exception::RangeError(
-          ToV8(isolate, "Array buffer allocation failed")));
-      return {};
-    }
-    memcpy(memory, data, len);
-    return ArrayBuffer::New(
-        isolate,
-        ArrayBuffer::NewBackingStore(
-            memory, len, [](void* p, size_t, void*) { free(p); }, nullptr));
+  Local<ArrayBuffer> buffer;
+#if V8_MAJOR_VERSION >= 13
+  if (!ArrayBuffer::MaybeNew(isolate, len,
+                             v8::BackingStoreInitializationMode::kUninitialized)
+           .ToLocal(&buffer)) {
+    isolate->ThrowException(
+        Exception::RangeError(ToV8(isolate, "Array buffer allocation failed")));
+    return {};
   }
+#else
+  buffer = ArrayBuffer::New(isolate, len);
 #endif
-  Local<ArrayBuffer> buffer = ArrayBuffer::New(isolate, len);
   if (len > 0) memcpy(buffer->Data(), data, len);
   return buffer;
 }

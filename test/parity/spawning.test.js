@@ -28,20 +28,6 @@ const PERMISSION = major < 24 ? '--experimental-permission' : '--permission'
 
 let directory
 
-before(() => {
-  directory = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'forklane-')))
-  fs.writeFileSync(inDirectory('record it.js'),
-    "(globalThis.loaded ??= []).push('record it', typeof process.env.FORKLANE_CHANNEL, process.env.NODE_OPTIONS)")
-  fs.writeFileSync(inDirectory('record.js'), "(globalThis.loaded ??= []).push('record')")
-  fs.writeFileSync(inDirectory('record.mjs'), "(globalThis.loaded ??= []).push('module')")
-  fs.mkdirSync(inDirectory('a b "c" \u00e9'))
-  fs.copyFileSync(report, inDirectory('a b "c" \u00e9/m\u00e4in \u20ac.js'))
-  fs.writeFileSync(inDirectory('main.mjs'), `import ${JSON.stringify(pathToFileURL(report))}`)
-  fs.symlinkSync(process.execPath, inDirectory('the node'))
-})
-
-after(() => fs.rmSync(directory, { recursive: true }))
-
 function inDirectory (name) {
   return path.join(directory, name)
 }
@@ -83,6 +69,20 @@ function quiet (options) {
 }
 
 describe('spawning', () => {
+  before(() => {
+    directory = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'forklane-')))
+    fs.writeFileSync(inDirectory('record it.js'),
+      "(globalThis.loaded ??= []).push('record it', typeof process.env.FORKLANE_CHANNEL, process.env.NODE_OPTIONS)")
+    fs.writeFileSync(inDirectory('record.js'), "(globalThis.loaded ??= []).push('record')")
+    fs.writeFileSync(inDirectory('record.mjs'), "(globalThis.loaded ??= []).push('module')")
+    fs.mkdirSync(inDirectory('a b "c" \u00e9'))
+    fs.copyFileSync(report, inDirectory('a b "c" \u00e9/m\u00e4in \u20ac.js'))
+    fs.writeFileSync(inDirectory('main.mjs'), `import ${JSON.stringify(pathToFileURL(report))}`)
+    fs.symlinkSync(process.execPath, inDirectory('the node'))
+  })
+
+  after(() => fs.rmSync(directory, { recursive: true }))
+
   describe('a child sees what it sees under stock', () => {
     const withOptions = (options) => (childProcess) => childProcess.fork(report, quiet(options))
     const withNodeOptions = (makeOptions) => (childProcess) => childProcess.fork(report, quiet({

@@ -62,21 +62,21 @@ class Swap {
 // serialization -> title -> what stock makes of it
 const expected = { json: new Map(), advanced: new Map() }
 
-before(async function () {
-  this.timeout(60_000)
-  for (const serialization of SERIALIZATIONS) {
-    const swap = new Swap({ ...STOCK, serialization })
-    for (const message of messages) {
-      expected[serialization].set(message.title, {
-        pushed: await swap.push(message),
-        pulled: await swap.pull(message)
-      })
-    }
-    await swap.close()
-  }
-})
-
 describe('values', () => {
+  before(async function () {
+    this.timeout(60_000)
+    for (const serialization of SERIALIZATIONS) {
+      const swap = new Swap({ ...STOCK, serialization })
+      for (const message of messages) {
+        expected[serialization].set(message.title, {
+          pushed: await swap.push(message),
+          pulled: await swap.pull(message)
+        })
+      }
+      await swap.close()
+    }
+  })
+
   describe('as stock to stock', () => {
     forEachParties((parties) => {
       let swap

@@ -288,10 +288,12 @@ describe('binding: Writer', () => {
 
   it('puts what a getter writes first', () => {
     const writer = new binding.Writer()
-    writer.advanced(-1, { get a () {
-      writer.advanced(-1, 'inner')
-      return 1
-    } })
+    writer.advanced(-1, {
+      get a () {
+        writer.advanced(-1, 'inner')
+        return 1
+      }
+    })
     assert.deepStrictEqual(taken(writer), Buffer.concat([
       lengthFrame(v8.serialize('inner')), lengthFrame(v8.serialize({ a: 1 }))
     ]))
