@@ -54,8 +54,15 @@ static napi_value fl_js_writer_new(napi_env env, napi_callback_info info) {
   size_t argc = 0;
   napi_value self;
   fl_writer_t *w;
+  fl_env_t *state = fl_env_get(env);
 
+  if (state == NULL) return NULL;
   FL_TRY(env, napi_get_cb_info(env, info, &argc, NULL, &self, NULL));
+  if (state->codec == NULL) {
+    (void) napi_throw_error(env, "ERR_FORKLANE_BINDING",
+                            "setHelpers() comes first");
+    return NULL;
+  }
   w = calloc(1, sizeof(*w));
   if (w == NULL) {
     fl_env_throw(env, FL_ENOMEM);

@@ -77,6 +77,7 @@ Local<String> ToV8(Isolate* isolate, const char* text) {
 
 struct fl_codec_s {
   v8::Global<Value> buffer;         // the Buffer constructor
+  v8::Global<String> constructor;   // the property's name
   v8::Global<Function> spread;      // (object) => ({ ...object })
   v8::Global<Function> view_index;  // (view) => index, or throws as Node does
   v8::Global<Function> check_view;  // (view) => throws where Node does
@@ -240,7 +241,7 @@ class SerializerDelegate final : public v8::ValueSerializer::Delegate {
     Local<Context> context = isolate_->GetCurrentContext();
     Local<Value> value;
 
-    if (!view->Get(context, ToV8(isolate_, "constructor")).ToLocal(&value))
+    if (!view->Get(context, codec_->constructor.Get(isolate_)).ToLocal(&value))
       return Nothing<uint32_t>();
     if (value->StrictEquals(codec_->buffer.Get(isolate_)))
       return Just(kBufferIndex);
@@ -326,8 +327,7 @@ class DeserializerDelegate final : public v8::ValueDeserializer::Delegate {
 };
 
 // The error of a failed read: what was thrown, else a plain sentence.
-int Refused(napi_env env, Isolate* isolate, TryCatch* caught,
-            napi_value* result) {
+int Refused(Isolate* isolate, TryCatch* caught, napi_value* result) {
   if (caught->HasTerminated()) {
     caught->ReThrow();
     return FL_ECODEC_EXCEPTION;
@@ -397,6 +397,18 @@ size_t CopyUtf8(Isolate* isolate, Local<String> text, char* to, size_t cap) {
 #endif
 }
 
+// `value` as a string. The callers have one; what is none must not crash.
+bool ToString(Isolate* isolate, napi_value value, Local<String>* string) {
+  Local<Value> local = ToLocal(value);
+  if (!local->IsString()) {
+    isolate->ThrowException(
+        Exception::TypeError(ToV8(isolate, "Not a string")));
+    return false;
+  }
+  *string = local.As<String>();
+  return true;
+}
+
 int AppendOneByte(Isolate* isolate, Local<String> text, fl_bytes_t* out) {
   size_t len = static_cast<size_t>(text->Length());
   // One more for what follows a text: a quote or a newline.
@@ -430,6 +442,9 @@ fl_codec_t* fl_codec_create(napi_env, napi_value helpers) {
   codec = new (std::nothrow) fl_codec_s();
   if (codec == nullptr) return nullptr;
   codec->buffer.Reset(isolate, buffer);
+  codec->constructor.Reset(
+      isolate, String::NewFromUtf8Literal(isolate, "constructor",
+                                          NewStringType::kInternalized));
   codec->spread.Reset(isolate, spread.As<Function>());
   codec->view_index.Reset(isolate, view_index.As<Function>());
   codec->check_view.Reset(isolate, check_view.As<Function>());
@@ -459,7 +474,7 @@ int fl_codec_write_advanced(fl_codec_t* codec, napi_env, napi_value value,
   return FL_OK;
 }
 
-int fl_codec_read_advanced(fl_codec_t*, napi_env env, const uint8_t* data,
+int fl_codec_read_advanced(fl_codec_t*, napi_env, const uint8_t* data,
                            size_t len, napi_value* result) {
   Isolate* isolate = Isolate::GetCurrent();
   Local<Context> context = isolate->GetCurrentContext();
@@ -472,18 +487,19 @@ int fl_codec_read_advanced(fl_codec_t*, napi_env env, const uint8_t* data,
   delegate.set_deserializer(&deserializer);
   if (!deserializer.ReadHeader(context).To(&good) || !good ||
       !deserializer.ReadValue(context).ToLocal(&value))
-    return Refused(env, isolate, &caught, result);
+    return Refused(isolate, &caught, result);
   *result = ToNapi(value);
   return FL_OK;
 }
 
 int fl_codec_write_text(napi_env, napi_value text, fl_bytes_t* out) {
   Isolate* isolate = Isolate::GetCurrent();
-  Local<String> string = ToLocal(text).As<String>();
+  Local<String> string;
   size_t start = out->len;
   size_t cap;
   int rc;
 
+  if (!ToString(isolate, text, &string)) return FL_ECODEC_EXCEPTION;
   if (string->IsOneByte()) {
     rc = AppendOneByte(isolate, string, out);
     if (rc == FL_OK) rc = fl_latin1_to_utf8(out, start);
@@ -500,10 +516,11 @@ int fl_codec_write_text(napi_env, napi_value text, fl_bytes_t* out) {
 
 int fl_codec_write_json_string(napi_env, napi_value text, fl_bytes_t* out) {
   Isolate* isolate = Isolate::GetCurrent();
-  Local<String> string = ToLocal(text).As<String>();
+  Local<String> string;
   size_t start = out->len;
   int rc;
 
+  if (!ToString(isolate, text, &string)) return FL_ECODEC_EXCEPTION;
   if (!string->IsOneByte()) return FL_ECODEC_ESCAPE;
   rc = fl_bytes_append(out, "\"", 1, SIZE_MAX);
   if (rc == FL_OK) rc = AppendOneByte(isolate, string, out);
@@ -515,7 +532,7 @@ int fl_codec_write_json_string(napi_env, napi_value text, fl_bytes_t* out) {
   return rc;
 }
 
-int fl_codec_read_json(napi_env env, const uint8_t* data, size_t len,
+int fl_codec_read_json(napi_env, const uint8_t* data, size_t len,
                        napi_value* result) {
   Isolate* isolate = Isolate::GetCurrent();
   TryCatch caught(isolate);
@@ -527,14 +544,14 @@ int fl_codec_read_json(napi_env env, const uint8_t* data, size_t len,
                  fl_scan_is_plain(data + 1, len - 2);
   if (literal) {
     if (!TextToString(isolate, data + 1, len - 2, true).ToLocal(&text))
-      return Refused(env, isolate, &caught, result);
+      return Refused(isolate, &caught, result);
     *result = ToNapi(text);
     return FL_OK;
   }
   bool ascii = fl_scan_is_ascii(data, len);
   if (!TextToString(isolate, data, len, ascii).ToLocal(&text) ||
       !v8::JSON::Parse(isolate->GetCurrentContext(), text).ToLocal(&value))
-    return Refused(env, isolate, &caught, result);
+    return Refused(isolate, &caught, result);
   *result = ToNapi(value);
   return FL_OK;
 }

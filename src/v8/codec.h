@@ -55,12 +55,12 @@ int fl_codec_read_advanced(fl_codec_t *codec, napi_env env, const uint8_t *data,
                            size_t len, napi_value *result);
 
 /* Appends a JavaScript string as UTF-8 (unpaired surrogates become U+FFFD).
- * FL_OK or FL_ENOMEM. */
+ * FL_OK, FL_ENOMEM, or FL_ECODEC_EXCEPTION for a value that is no string. */
 int fl_codec_write_text(napi_env env, napi_value text, fl_bytes_t *out);
 
 /* Appends a JavaScript string as a JSON string if its characters can stand
- * there unescaped. FL_OK, FL_ENOMEM, or FL_ECODEC_ESCAPE if they cannot; after
- * an error `out` is as long as it was. */
+ * there unescaped. FL_ECODEC_ESCAPE if they cannot, else as of
+ * fl_codec_write_text(). After an error `out` is as long as it was. */
 int fl_codec_write_json_string(napi_env env, napi_value text, fl_bytes_t *out);
 
 /* Reads one JSON text in UTF-8. Results as of fl_codec_read_advanced(). */

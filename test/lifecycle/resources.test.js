@@ -54,20 +54,19 @@ describe('lifecycle: resources', () => {
     await stock.close()
   })
 
-  for (const serialization of SERIALIZATIONS) {
-    it(`serves 50 children at once, ${serialization}`, async () => {
+  it('serves 50 children at once', async () => {
+    const inboxes = Array.from({ length: 50 }, (_, i) => {
+      const serialization = SERIALIZATIONS[i % 2]
       const parties = { parent: 'forklane', child: 'forklane', serialization }
-      const inboxes = Array.from({ length: 50 }, (_, i) => {
-        const child = tracked(forkAs(parties, fixture('lifecycle-echo.js')))
-        for (let n = 0; n < 20; n++) child.send([i, n, 'x'.repeat(n * 100)])
-        return new Inbox(child)
-      })
-      await Promise.all(inboxes.map(async (inbox, i) => {
-        const messages = await inbox.take(20)
-        assert.deepStrictEqual(messages, Array.from({ length: 20 }, (_, n) =>
-          [i, n, 'x'.repeat(n * 100)]))
-        await inbox.close()
-      }))
+      const child = tracked(forkAs(parties, fixture('lifecycle-echo.js')))
+      for (let n = 0; n < 20; n++) child.send([i, n, 'x'.repeat(n * 100)])
+      return new Inbox(child)
     })
-  }
+    await Promise.all(inboxes.map(async (inbox, i) => {
+      const messages = await inbox.take(20)
+      assert.deepStrictEqual(messages, Array.from({ length: 20 }, (_, n) =>
+        [i, n, 'x'.repeat(n * 100)]))
+      await inbox.close()
+    }))
+  })
 })

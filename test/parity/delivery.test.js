@@ -8,8 +8,10 @@
 const assert = require('node:assert')
 const { once } = require('node:events')
 const { outcome, tracked } = require('../helpers/children.js')
+const { inTime } = require('../helpers/inbox.js')
 const { PARENTS, fixture, forEachParties, forkAs } = require('../helpers/parties.js')
 const { ROLES, play } = require('../helpers/scenario.js')
+const { writeAtOnce } = require('../helpers/wire.js')
 
 const SCENARIOS = 'delivery-scenarios.js'
 const BASIC = [['parent', 'json'], ['child', 'advanced']]
@@ -116,7 +118,12 @@ describe('delivery: receiving', () => {
       ['message', 0], ['message', 1], ['message', 2], ['uncaught', 'thrown by 2']
     ]],
     ['emits the rest before ticks that were queued before a throw', 'tasksOfThrower', [
-      'm0', 'm1', 'thrown', 'm2', 't0', 't1', 't2', 'p0', 'p1', 'p2'
+      'm0', 'm1', 'thrown by 1', 'm2', 't0', 't1', 't of thrown by 1', 't2', 'p0', 'p1', 'p2'
+    ]],
+    ['emits all before ticks when each listener call throws', 'tasksOfThrowers', [
+      'm0', 'thrown by 0', 'm1', 'thrown by 1', 'm2', 'thrown by 2',
+      't0', 't of thrown by 0', 't1', 't of thrown by 1', 't2', 't of thrown by 2',
+      'p0', 'p1', 'p2'
     ]],
     ['holds messages until the first listener', 'firstListenerLate',
       ['listening', 'not yet', 0, 1, 2]],
@@ -352,6 +359,55 @@ describe('delivery: what keeps a child alive', () => {
     assert.match(logs[0].stdout, /^unref'd: ends$/m)
     assert.deepStrictEqual(logs[1], logs[0])
   })
+})
+
+describe('delivery: what becomes of an exception', () => {
+  const WAYS = {
+    error: [
+      'nobody catches it', 'a handler catches it', 'a handler catches it once', 'a handler exits',
+      'a handler throws', 'a callback captures it', 'a monitor sees it',
+      'a handler and a monitor see it', 'a listener rejects', 'exit is called by the listener'
+    ],
+    undefined: ['nobody catches it', 'a handler catches it'],
+    null: ['nobody catches it'],
+    text: ['nobody catches it', 'a handler catches it'],
+    object: ['nobody catches it'],
+    frozen: ['nobody catches it', 'a handler catches it'],
+    poisoned: ['nobody catches it']
+  }
+
+  const EXCERPT = /^(?:node:|\/).*:\d+\n.*\n *\^+\n/m
+
+  // The frames of the stack differ: forklane's channel is another program text.
+  const withoutPlaces = (stderr) => stderr.replace(/^ +at .*\n/gm, '').replace(EXCERPT, '')
+
+  const outcomesOf = (way, value) => Promise.all(['stock', 'forklane'].map((party) => {
+    const parties = { parent: 'stock', child: party, serialization: 'json' }
+    const child = tracked(forkAs(parties, fixture('delivery-uncaught.js'), [way, value], {
+      silent: true
+    }))
+    child.once('message', (bytes) => writeAtOnce(child, Buffer.from(bytes)))
+    return inTime(outcome(child), 'end')
+  }))
+
+  for (const [value, ways] of Object.entries(WAYS)) {
+    for (const way of ways) {
+      it(`is as in stock: ${value}, ${way}`, async () => {
+        const outcomes = await outcomesOf(way, value)
+        for (const one of outcomes) one.stderr = withoutPlaces(one.stderr)
+        assert.match(outcomes[0].stdout, /^\["message",0\]/)
+        assert.deepStrictEqual(outcomes[1], outcomes[0])
+      })
+    }
+  }
+
+  for (const value of ['error', 'text']) {
+    it(`shows the line that threw it: ${value}`, async () => {
+      for (const { stderr } of await outcomesOf('nobody catches it', value)) {
+        assert.match(stderr, /delivery-uncaught\.js:\d+\n +throw VALUES\[value\]\(\)\n/)
+      }
+    })
+  }
 })
 
 describe('delivery: domains', () => {

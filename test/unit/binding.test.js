@@ -321,6 +321,16 @@ describe('binding: Writer', () => {
       assert.strictEqual(fs.readFileSync(file, 'utf8'), '"first"\n"waits"\n"behind"\n"last"\n')
     })
 
+    it('refuses as text what is no string', () => {
+      const writer = new binding.Writer()
+      for (const value of [undefined, null, 1, {}, Symbol('x')]) {
+        assert.throws(() => writer.text(-1, value), TypeError)
+        assert.throws(() => writer.string(-1, value), TypeError)
+      }
+      assert.throws(() => writer.text(-1), TypeError)
+      assert.strictEqual(writer.take(Infinity), undefined)
+    })
+
     it('gives the error of the system and keeps nothing', () => {
       const fd = fs.openSync(file, 'w')
       fs.closeSync(fd)
