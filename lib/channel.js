@@ -55,6 +55,11 @@ function messageResource () {
   return new AsyncResource('FORKLANE_MESSAGE')
 }
 
+function isAnyoneCatching () {
+  return process.listenerCount('uncaughtException') > 0 ||
+    process.hasUncaughtExceptionCaptureCallback()
+}
+
 function fatalException (error) {
   require('./binding.js').binding.fatalException(error)
 }
@@ -74,13 +79,11 @@ class NotAttached {
 class Channel {
   #target
   #lane
-  #send // Node's own _send()
   #held = new Queue() // [message, handle]: what came while nobody listened
 
   constructor (target, parts) {
     const { PipeLane } = require('./lanes/pipe.js')
     this.#target = target
-    this.#send = target._send
     this.#hold(parts)
     this.#lane = new PipeLane(parts, maxMessageSize(parts.mode), this.#deliver.bind(this))
     this.#override()
@@ -95,7 +98,7 @@ class Channel {
   #override () {
     const target = this.#target
     const lane = this.#lane
-    const original = this.#send
+    const original = target._send
 
     target._send = function (message, handle, options, callback) {
       if (handle || this._handleQueue || this !== target || !isMessage(message) ||
@@ -121,27 +124,45 @@ class Channel {
   // its own, made outside of all of them, and what a listener throws goes where
   // it would go from a tick.
   #deliver (values, faults, takeHandle) {
+    // Node forgets the current async context after an exception.
+    const context = values.length + faults.length > 1 ? new AsyncResource('FORKLANE_READ') : null
+    let thrown = false
+    const isolate = (method, first, second) => {
+      const resource = thrown ? context.runInAsyncScope(messageResource) : messageResource()
+      thrown = resource.runInAsyncScope(this.#guard, this, method, first, second) || thrown
+    }
+
     let value = 0
     let fault = 0
-    const context = values.length > 1 ? new AsyncResource('FORKLANE_READ') : null
-    let thrown = false
-
-    while (value < values.length || fault < faults.length) {
-      // Node forgets the current async context after an exception.
-      const resource = thrown && context ? context.runInAsyncScope(messageResource) : messageResource()
-      if (faults[fault] !== value) {
-        thrown = resource.runInAsyncScope(this.#guard, this, this.#receive, values[value++], takeHandle) || thrown
-      } else {
-        const lost = value === values.length
-        thrown = resource.runInAsyncScope(this.#guard, this, this.#fail, faults[fault + 1], lost) || thrown
-        fault += 2
-        value += lost ? 0 : 1
+    const isDone = () => value === values.length && fault === faults.length
+    const deliverRest = () => {
+      try {
+        while (!isDone()) {
+          if (faults[fault] !== value) {
+            isolate(this.#receive, values[value++], takeHandle)
+          } else {
+            const isLost = value === values.length
+            if (!isLost) value++
+            fault += 2
+            isolate(this.#fail, faults[fault - 1], isLost)
+          }
+        }
+      } finally {
+        if (!isDone()) process.nextTick(deliverRest)
       }
     }
+    deliverRest()
   }
 
-  // Whether the method has thrown, and the program has lived on.
+  // Calls the method, and hands what it throws to whoever handles uncaught
+  // exceptions, before the next message. Returns whether it has thrown.
   #guard (method, first, second) {
+    // If nobody does, the process ends of it, and debuggers and the report of
+    // the exception show the line that throws: nothing may catch it there.
+    if (!isAnyoneCatching()) {
+      method.call(this, first, second)
+      return false
+    }
     try {
       method.call(this, first, second)
       return false
@@ -169,7 +190,7 @@ class Channel {
     if (cmd !== 'NODE_HANDLE' || !handle || internals.HANDLE_TYPES.has(type)) return null
     handle.close()
     // The sender waits for an answer; another attempt would end the same.
-    this.#send.call(this.#target, { cmd: 'NODE_HANDLE_ACK' }, null, true)
+    this.#target._send({ cmd: 'NODE_HANDLE_ACK' }, null, true)
     return new Error(`Handle of unknown type: ${type}`)
   }
 

@@ -151,6 +151,9 @@ describe('delivery: receiving', () => {
       ['hands over what was held although the channel has closed', 'heldWhenClosed', [
         [true, false], 0, 1, 2
       ]],
+      ['keeps the order when a listener comes back in the middle of a read', 'listenerComesBack', [
+        ['first', 0], ['second', 1], ['second', 2], ['second', 3]
+      ]],
       ['loses no held message when listeners throw', 'throwingHeld', [
         ['message', 0], ['uncaught', 'thrown by 0'],
         ['message', 1], ['uncaught', 'thrown by 1'],

@@ -131,6 +131,17 @@ describe('hook', () => {
     }
   })
 
+  it('adds nothing where the addon does not load', () => {
+    const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'forklane-'))
+    try {
+      fs.cpSync(path.join(__dirname, '..', '..', 'lib'), path.join(directory, 'lib'), { recursive: true })
+      const copy = require(path.join(directory, 'lib', 'hook.js'))
+      assert.deepStrictEqual(environment({ envPairs: ['A=1'] }, copy.hooked), ['A=1'])
+    } finally {
+      fs.rmSync(directory, { recursive: true })
+    }
+  })
+
   it('says why there is no lane when Node has made no channel', () => {
     const { target } = spawned({ stdio: STDIO, envPairs: [] })
     assert.deepStrictEqual(forklane.lane(target), {
@@ -176,6 +187,7 @@ describe('hook', () => {
 
   describe('in a directory of any name', () => {
     const lib = path.join(__dirname, '..', '..', 'lib')
+    const build = path.join(__dirname, '..', '..', 'build')
     let directory
     beforeEach(() => {
       directory = fs.mkdtempSync(path.join(os.tmpdir(), 'forklane-'))
@@ -188,6 +200,7 @@ describe('hook', () => {
       it(`is preloaded and restores the environment: ${name}`, () => {
         const copy = path.join(directory, name, 'lib')
         fs.cpSync(lib, copy, { recursive: true })
+        fs.symlinkSync(build, path.join(directory, name, 'build'))
         const { hooked } = require(path.join(copy, 'hook.js'))
         for (const theirs of [[], ['NODE_OPTIONS=--title="a b"']]) {
           const pairs = environment({ envPairs: [`PATH=${process.env.PATH}`, ...theirs] }, hooked)
@@ -195,6 +208,7 @@ describe('hook', () => {
             const at = pair.indexOf('=')
             return [pair.slice(0, at), pair.slice(at + 1)]
           }))
+          assert('FORKLANE_CHANNEL' in env)
           const program = `process.stdout.write(JSON.stringify([
             process.env.NODE_OPTIONS, process.env.FORKLANE_CHANNEL, process.title
           ]))`
