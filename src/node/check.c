@@ -7,15 +7,16 @@
 
 void fl_check_failed(napi_env env, napi_status status) {
   const napi_extended_error_info *info = NULL;
+  const char *message = NULL;
   bool pending = false;
 
   /* napi_cannot_run_js exists from Node-API 10 on, under another name before:
    * a call that fails because of it fails here too, which is well. */
   if (status == napi_pending_exception) return;
-  if (napi_get_last_error_info(env, &info) != napi_ok) info = NULL;
+  /* The next call clears what `info` points to; the text itself is static. */
+  if (napi_get_last_error_info(env, &info) == napi_ok)
+    message = info->error_message;
   if (napi_is_exception_pending(env, &pending) != napi_ok || pending) return;
   (void) napi_throw_error(env, "ERR_FORKLANE_BINDING",
-                          info != NULL && info->error_message != NULL
-                              ? info->error_message
-                              : "Node-API call failed");
+                          message != NULL ? message : "Node-API call failed");
 }

@@ -43,16 +43,8 @@ async function outcome (child) {
   return { code, signal, stdout, stderr }
 }
 
-/** Waits for the end of a child, whatever it prints. */
-async function ended (child) {
-  child.stdout?.resume()
-  child.stderr?.resume()
-  const [code, signal] = await happened(child, 'exit')
-  return { code, signal }
-}
-
 globalThis.afterEach?.('no child is left', () => {
   for (const child of started) child.kill('SIGKILL')
 })
 
-module.exports = { ended, happened, outcome, tracked }
+module.exports = { happened, outcome, tracked }

@@ -321,6 +321,12 @@ describe('binding: Writer', () => {
       assert.strictEqual(fs.readFileSync(file, 'utf8'), '"first"\n"waits"\n"behind"\n"last"\n')
     })
 
+    it('says what is wrong with an argument', () => {
+      assert.throws(() => new binding.Writer().take(), {
+        code: 'ERR_FORKLANE_BINDING', message: 'A number was expected'
+      })
+    })
+
     it('refuses as text what is no string', () => {
       const writer = new binding.Writer()
       for (const value of [undefined, null, 1, {}, Symbol('x')]) {
