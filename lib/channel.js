@@ -175,23 +175,27 @@ class Channel {
   #receive (message, takeHandle) {
     if (!isInternal(message)) return this.#emit(message, undefined)
 
-    const handle = message.cmd === 'NODE_HANDLE' ? takeHandle() : undefined
-    const reason = this.#refuse(message, handle)
-    if (reason) this.#fail(reason, false)
-    else this.#target.emit('internalMessage', message, handle)
+    const { cmd } = message
+    if (cmd === 'NODE_HANDLE') {
+      this.#receiveHandle(message, takeHandle())
+    } else if ((cmd === 'NODE_HANDLE_ACK' || cmd === 'NODE_HANDLE_NACK') &&
+        !Array.isArray(this.#target._handleQueue)) {
+      // Node believes this one, and throws.
+      this.#fail(new Error(`${cmd} for no handle`), false)
+    } else {
+      this.#target.emit('internalMessage', message, undefined)
+    }
   }
 
-  // Node believes its internal messages and throws where they make no sense.
-  // Says why one cannot be passed on, having undone what came with it.
-  #refuse ({ cmd, type }, handle) {
-    if (cmd === 'NODE_HANDLE_ACK' || cmd === 'NODE_HANDLE_NACK') {
-      return Array.isArray(this.#target._handleQueue) ? null : new Error(`${cmd} for no handle`)
+  // Node's own listener answers the sender and then makes a socket or a server
+  // of the handle; it throws where the message makes no sense.
+  #receiveHandle (message, handle) {
+    try {
+      this.#target.emit('internalMessage', message, handle)
+    } catch (error) {
+      handle?.close()
+      this.#fail(new Error('Handle that cannot be received', { cause: error }), false)
     }
-    if (cmd !== 'NODE_HANDLE' || !handle || internals.HANDLE_TYPES.has(type)) return null
-    handle.close()
-    // The sender waits for an answer; another attempt would end the same.
-    this.#target._send({ cmd: 'NODE_HANDLE_ACK' }, null, true)
-    return new Error(`Handle of unknown type: ${type}`)
   }
 
   #fail (reason, lost) {

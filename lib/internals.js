@@ -5,7 +5,6 @@
 // channel leaves Node's own code.
 
 const { constants } = require('node:buffer')
-const net = require('node:net')
 
 const CHANNEL_HANDLE = 'kChannelHandle'
 const JSON_BUFFER = 'kJSONBuffer'
@@ -105,15 +104,6 @@ function unfinishedBytes (handle, mode) {
   return Buffer.concat([text, begun])
 }
 
-/**
- * The kinds of handle that this Node can take out of a NODE_HANDLE message; it
- * throws from its read callback on any other.
- */
-const HANDLE_TYPES = new Set([
-  'net.Native', 'net.Server', 'net.Socket', 'dgram.Native', 'dgram.Socket',
-  ...(net.BoundSocket ? ['net.BoundSocket'] : [])
-])
-
 /** The longest message that V8 can hold as one string or buffer, in bytes. */
 const MAX_MESSAGE_SIZE = {
   json: constants.MAX_STRING_LENGTH,
@@ -121,7 +111,6 @@ const MAX_MESSAGE_SIZE = {
 }
 
 module.exports = {
-  HANDLE_TYPES,
   MAX_MESSAGE_SIZE,
   stream: detectStream(),
   inspectChannel,

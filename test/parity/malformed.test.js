@@ -351,22 +351,25 @@ describe('malformed: internal messages', () => {
         }
       })
 
-      it(`reports handles of unknown types and answers, as ${role}, ${serialization}`, async () => {
-        const types = ['net.Unheard', '__proto__', 'constructor', null, 5, undefined]
+      it(`reports handles that cannot be received and answers, as ${role}, ${serialization}`, async () => {
+        const handles = [
+          ...['net.Unheard', '__proto__', 'constructor', null, 5, undefined].map((type) => ({ type })),
+          { type: 'dgram.Socket', dgramType: 'nonsense' }
+        ]
         const descriptors = () => role === 'parent' && fs.existsSync('/proc/self/fd')
           ? fs.readdirSync('/proc/self/fd').length
           : 0
         const before = descriptors()
-        const { log, internal } = await receive(receiver, types.map((type) => around(
-          frame(serialization, { cmd: 'NODE_HANDLE', type, msg: 'lost' })
+        const { log, internal } = await receive(receiver, handles.map((handle) => around(
+          frame(serialization, { cmd: 'NODE_HANDLE', ...handle, msg: 'lost' })
         )))
         assert.deepStrictEqual(
           log.map((entry) => entry.code ? [entry.code, entry.cause] : entry),
-          types.flatMap((type) => [
-            'before', ['ERR_FORKLANE_CORRUPT', `Handle of unknown type: ${type}`], 'after'
+          handles.flatMap(() => [
+            'before', ['ERR_FORKLANE_CORRUPT', 'Handle that cannot be received'], 'after'
           ])
         )
-        assert.deepStrictEqual(internal, types.map(() => ({ cmd: 'NODE_HANDLE_ACK' })))
+        assert.deepStrictEqual(internal, handles.map(() => ({ cmd: 'NODE_HANDLE_ACK' })))
         // The channel itself is open.
         assert(descriptors() <= before + 1, `${before} before, ${descriptors()} after`)
       })

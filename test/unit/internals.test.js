@@ -148,13 +148,4 @@ describe('internals: limits', () => {
     assert.strictEqual(json, require('node:buffer').constants.MAX_STRING_LENGTH)
     assert(advanced > 2 ** 30 && advanced < 2 ** 32)
   })
-
-  it('knows the kinds of handle of this Node', () => {
-    const known = ['net.Socket', 'net.Server', 'net.Native', 'dgram.Socket', 'dgram.Native']
-    for (const type of known) assert(internals.HANDLE_TYPES.has(type), type)
-    assert.strictEqual(
-      internals.HANDLE_TYPES.has('net.BoundSocket'), 'BoundSocket' in require('node:net')
-    )
-    assert(!internals.HANDLE_TYPES.has('constructor'))
-  })
 })
