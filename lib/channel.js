@@ -126,10 +126,14 @@ class Channel {
   #deliver (values, faults, takeHandle) {
     // Node forgets the current async context after an exception.
     const context = values.length + faults.length > 1 ? new AsyncResource('FORKLANE_READ') : null
+    // If nobody handles uncaught exceptions the process ends of one, and then
+    // debuggers and the report show the line that throws: nothing may catch it.
+    const isGuarded = isAnyoneCatching()
     let thrown = false
     const isolate = (method, first, second) => {
       const resource = thrown ? context.runInAsyncScope(messageResource) : messageResource()
-      thrown = resource.runInAsyncScope(this.#guard, this, method, first, second) || thrown
+      if (!isGuarded) resource.runInAsyncScope(method, this, first, second)
+      else thrown = resource.runInAsyncScope(this.#guard, this, method, first, second) || thrown
     }
 
     let value = 0
@@ -157,12 +161,6 @@ class Channel {
   // Calls the method, and hands what it throws to whoever handles uncaught
   // exceptions, before the next message. Returns whether it has thrown.
   #guard (method, first, second) {
-    // If nobody does, the process ends of it, and debuggers and the report of
-    // the exception show the line that throws: nothing may catch it there.
-    if (!isAnyoneCatching()) {
-      method.call(this, first, second)
-      return false
-    }
     try {
       method.call(this, first, second)
       return false
