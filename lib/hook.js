@@ -25,7 +25,7 @@ function refuses (argument) {
 
 function indexOfVariable (envPairs, name) {
   // A variable that occurs twice: the child sees the first.
-  return envPairs.findIndex((pair) => pair.startsWith(`${name}=`))
+  return envPairs.findIndex((pair) => String(pair).startsWith(`${name}=`))
 }
 
 function hasValue (envPairs, name, value) {
