@@ -20,6 +20,6 @@ export interface Lane {
  * Tells how the messages of a channel travel.
  *
  * @param target a child with a channel, or `process` in a child
- * @returns `null` if `target` has, and had, no channel
+ * @returns `null` if there is no channel
  */
 export function lane (target: ChildProcess | NodeJS.Process): Lane | null

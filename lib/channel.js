@@ -79,13 +79,17 @@ class NotAttached {
 class Channel {
   #target
   #lane
+  #isDisconnecting = false // asked for, and waiting for what is under way
   #held = new Queue() // [message, handle]: what came while nobody listened
 
   constructor (target, parts) {
     const { PipeLane } = require('./lanes/pipe.js')
     this.#target = target
     this.#hold(parts)
-    this.#lane = new PipeLane(parts, maxMessageSize(parts.mode), this.#deliver.bind(this))
+    this.#lane = new PipeLane(parts, maxMessageSize(parts.mode), this.#deliver.bind(this), () => {
+      // Node disconnects now; that the program has asked for it is no error.
+      if (this.#isDisconnecting) target.connected = true
+    })
     this.#override()
   }
 
@@ -99,6 +103,15 @@ class Channel {
     const target = this.#target
     const lane = this.#lane
     const original = target._send
+    const disconnect = target._disconnect
+
+    target._disconnect = () => {
+      this.#isDisconnecting = true
+      lane.finish(() => {
+        this.#isDisconnecting = false
+        disconnect.call(target)
+      })
+    }
 
     target._send = function (message, handle, options, callback) {
       if (handle || this._handleQueue || this !== target || !isMessage(message) ||
@@ -211,6 +224,7 @@ class Channel {
       target.emit('message', message, handle)
     } else {
       this.#held.push([message, handle])
+      this.#release()
     }
   }
 

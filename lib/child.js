@@ -13,8 +13,9 @@ function restoreEnvironment () {
   var text = process.env[VARIABLE]
   if (text === undefined) return
   delete process.env[VARIABLE]
-  var nodeOptions = JSON.parse(text).nodeOptions
-  if (nodeOptions === null) delete process.env.NODE_OPTIONS
+  var change = JSON.parse(text)
+  var nodeOptions = (process.env.NODE_OPTIONS || '').split(change.added).join('')
+  if (nodeOptions === '' && change.isNew) delete process.env.NODE_OPTIONS
   else process.env.NODE_OPTIONS = nodeOptions
 }
 

@@ -1,7 +1,7 @@
 'use strict'
 
-// Every error that the package itself can make. What Node reports about a
-// channel keeps Node's own codes; ours begin with ERR_FORKLANE_.
+// The errors that programs get to see of the package itself. What Node reports
+// about a channel keeps Node's own codes; ours begin with ERR_FORKLANE_.
 
 const { getSystemErrorName } = require('node:util')
 

@@ -19,8 +19,14 @@ const REFUSING_OPTIONS = [
 ]
 
 function refuses (argument) {
-  return typeof argument === 'string' && REFUSING_OPTIONS.some((option) =>
-    argument === option || argument.startsWith(`${option}=`))
+  if (typeof argument !== 'string') return false
+  const [option] = argument.split('=', 1)
+  return REFUSING_OPTIONS.includes(option.replaceAll('_', '-')) // as Node takes it
+}
+
+// Another user may not be able to read this package.
+function isOtherUser ({ uid = process.getuid(), gid = process.getgid() }) {
+  return uid !== process.getuid() || gid !== process.getgid()
 }
 
 function indexOfVariable (envPairs, name) {
@@ -43,22 +49,23 @@ function injectPreload (options) {
   if (!Array.isArray(envPairs) || !Array.isArray(args)) return
   if (args.some(refuses) || hasValue(envPairs, 'FORKLANE', 'off')) return
   // What does not load here does not load there.
-  if (isOff() || !require('./binding.js').binding) return
+  if (isOff() || !require('./binding.js').binding || isOtherUser(options)) return
   options.envPairs = withPreload(envPairs)
 }
 
 // The environment that makes a Node child run the preload before anything
-// else. The original NODE_OPTIONS travel along, so that the preload can restore
-// them in place.
+// else. The preload is told what to cut out of NODE_OPTIONS, because a program in
+// between may add to them.
 function withPreload (envPairs) {
   const pairs = [...envPairs]
   const index = indexOfVariable(pairs, 'NODE_OPTIONS')
   const original = index === -1 ? null : pairs[index].slice('NODE_OPTIONS='.length)
   if (original?.split(/\s+/).some(refuses)) return envPairs
-  const options = `--require ${quote(preload)}${original ? ` ${original}` : ''}`
-  if (index === -1) pairs.push(`NODE_OPTIONS=${options}`)
-  else pairs[index] = `NODE_OPTIONS=${options}`
-  pairs.push(`${VARIABLE}=${JSON.stringify({ nodeOptions: original })}`)
+  const added = `--require ${quote(preload)}${original ? ' ' : ''}`
+  const options = `NODE_OPTIONS=${added}${original ?? ''}`
+  if (index === -1) pairs.push(options)
+  else pairs[index] = options
+  pairs.push(`${VARIABLE}=${JSON.stringify({ added, isNew: original === null })}`)
   return pairs
 }
 

@@ -18,6 +18,9 @@ const HIGH_WATER_MARK = 128 * 1024
 // How much of what waits goes to libuv at a time, in bytes.
 const NEXT_PART = 64 * 1024
 
+// A peer that neither reads nor writes for so long does not hold up the end.
+const STALL_MS = 2000
+
 // fl_frame_format_t
 const FORMAT = { json: 0, advanced: 1 }
 
@@ -28,6 +31,7 @@ class PipeLane {
   #control
   #advanced
   #deliver
+  #end
   #reader
   #writer = new binding.Writer()
   // Writes that libuv has not finished, and the bytes that wait behind them.
@@ -35,6 +39,10 @@ class PipeLane {
   #waiting = 0
   #received = null
   #lost = false
+  // What to do when nothing is under way any more, once that has been asked.
+  #finished = null
+  #isMidMessage = false
+  #hasEnded = false
 
   /**
    * @param {{handle: object, control: object, mode: string}} parts as of
@@ -44,12 +52,15 @@ class PipeLane {
    *   deliver gets the messages of one read, in order. `faults` is flat pairs
    *   of an index and the reason why there is no message at it; an index at the
    *   end of `values` says that nothing can be read any more.
+   * @param {() => void} end is called when the other side is gone, before Node
+   *   acts on it
    */
-  constructor ({ handle, control, mode }, maxMessageSize, deliver) {
+  constructor ({ handle, control, mode }, maxMessageSize, deliver, end) {
     this.#handle = handle
     this.#control = control
     this.#advanced = mode === 'advanced'
     this.#deliver = deliver
+    this.#end = end
     this.#reader = new binding.Reader(FORMAT[mode], maxMessageSize)
     this.#start(internals.unfinishedBytes(handle, mode))
   }
@@ -66,17 +77,24 @@ class PipeLane {
     const read = (arrayBuffer, offset, length) => {
       const faults = []
       const values = this.#reader.feed(arrayBuffer, offset, length, faults)
-      // Node's disconnect() waits for the rest of a message while this is set.
       handle.buffering = this.#reader.pending() > 0
       if (faults.length > 0) this.#lost = faults.at(-2) === values.length
-      if (values.length > 0 || faults.length > 0) this.#deliver(values, faults, takeHandle)
+      if (values.length > 0 || faults.length > 0) {
+        this.#isMidMessage = false
+        this.#deliver(values, faults, takeHandle)
+        this.#checkFinished()
+      }
     }
 
     if (begun.length > 0) read(begun.buffer, begun.byteOffset, begun.length)
 
     handle.onread = (arrayBuffer) => {
-      // The end of the stream and errors are Node's to handle.
-      if (!arrayBuffer) return original.call(handle, arrayBuffer)
+      if (!arrayBuffer) {
+        this.#hasEnded = true
+        this.#end()
+        // The end of the stream and errors are Node's to handle.
+        return original.call(handle, arrayBuffer)
+      }
       if (handle.pendingHandle) {
         this.#received = handle.pendingHandle
         handle.pendingHandle = null
@@ -96,8 +114,7 @@ class PipeLane {
    */
   send (message, callback, fail) {
     const handle = this.#handle
-    const free = this.#inFlight === 0 && handle.writeQueueSize === 0
-    const waiting = this.#write(free ? handle.fd : -1, message)
+    const waiting = this.#write(message)
     if (waiting === 0) {
       if (typeof callback === 'function') process.nextTick(callback, null)
       return true
@@ -122,15 +139,61 @@ class PipeLane {
     this.#submitAll()
   }
 
-  #write (fd, message) {
-    if (this.#advanced) return this.#writer.advanced(fd, message)
+  /**
+   * Calls `done` when everything that was sent has left, and the message that is
+   * being read, if there is one, has come; or when the other side does not move.
+   * @param {() => void} done
+   */
+  finish (done) {
+    const isWaiting = this.#finished !== null
+    if (!isWaiting) {
+      this.#isMidMessage = this.#reader.pending() > 0
+      this.#finished = done
+    }
+    this.#checkFinished()
+    if (this.#finished && !isWaiting) this.#watchProgress()
+  }
+
+  #checkFinished () {
+    const isBusy = this.#inFlight > 0 || this.#waiting > 0 || this.#isMidMessage
+    if (this.#finished && (!isBusy || this.#hasEnded || this.#lost)) {
+      const done = this.#finished
+      this.#finished = null
+      this.#handle.buffering = false // or Node waits for a message once more
+      done()
+    }
+  }
+
+  #watchProgress () {
+    const state = () => this.#handle.writeQueueSize + this.#waiting + this.#reader.pending()
+    let last = state()
+    const timer = setInterval(() => {
+      const now = state()
+      if (this.#finished && now === last) this.#hasEnded = true
+      last = now
+      this.#checkFinished()
+      if (!this.#finished) clearInterval(timer)
+    }, STALL_MS)
+    timer.unref()
+  }
+
+  // Where a frame may be written at once: the socket, if nothing is before it,
+  // else nowhere. To be asked after JavaScript of the program has run, which may
+  // have sent other messages.
+  #free () {
+    const { fd, writeQueueSize } = this.#handle
+    return this.#inFlight === 0 && writeQueueSize === 0 ? fd : -1
+  }
+
+  #write (message) {
+    if (this.#advanced) return this.#writer.advanced(this.#free(), message)
     if (typeof message === 'string') {
-      const waiting = this.#writer.string(fd, message)
+      const waiting = this.#writer.string(this.#free(), message)
       if (waiting !== undefined) return waiting
     }
     const text = stringify(message)
     if (text === undefined) throw noJson()
-    return this.#writer.text(fd, text)
+    return this.#writer.text(this.#free(), text)
   }
 
   // Gives all that waits to libuv; the callback belongs to the end of it.
@@ -182,6 +245,7 @@ class PipeLane {
     if (--this.#inFlight === 0 && this.#waiting > 0) this.#resume()
     this.#control.unrefCounted()
     if (typeof callback === 'function') callback(null)
+    this.#checkFinished()
   }
 
   // The socket takes bytes again; if libuv has some of Node's own for it, they

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Whole frames that wait, in order, behind a full socket. They are kept in
- * pieces: small frames share one, so that they leave together; a large frame is
- * a piece of its own and is not copied.
+ * Frames that wait, in order, behind a full socket; of the first, what the
+ * socket has not taken yet. They are kept in pieces: small frames share one, so
+ * that they leave together; a large frame is a piece of its own and is not
+ * copied.
  */
 #ifndef FL_OUTBOX_H
 #define FL_OUTBOX_H

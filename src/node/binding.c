@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the addon exports: Reader, Writer, setHelpers(),
- * fatalException() and v8Abi. All state is
- * per environment and is freed with it; nothing here outlives a worker.
+ * What the addon exports: Reader, Writer, setHelpers(), fatalException() and
+ * v8Abi. All state is per environment and is freed with it; nothing here
+ * outlives a worker.
  */
 #include <node_api.h>
 #include <stdlib.h>

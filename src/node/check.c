@@ -10,8 +10,8 @@ void fl_check_failed(napi_env env, napi_status status) {
   const char *message = NULL;
   bool pending = false;
 
-  /* napi_cannot_run_js exists from Node-API 10 on, under another name before:
-   * a call that fails because of it fails here too, which is well. */
+  /* Where JavaScript cannot run any more the calls below fail as well, and
+   * nothing is thrown. */
   if (status == napi_pending_exception) return;
   /* The next call clears what `info` points to; the text itself is static. */
   if (napi_get_last_error_info(env, &info) == napi_ok)

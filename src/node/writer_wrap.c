@@ -262,6 +262,8 @@ static napi_value fl_js_writer_take(napi_env env, napi_callback_info info) {
   FL_TRY(env, napi_get_cb_info(env, info, &argc, argv, &self, NULL));
   FL_TRY(env, napi_unwrap(env, self, (void **) &w));
   FL_TRY(env, napi_get_value_double(env, argv[0], &max));
+  /* Node writes next: a frame that is being made must not pass it. */
+  w->calls++;
   data = fl_outbox_front(&w->outbox, &len);
   if (data == NULL) {
     FL_TRY(env, napi_get_undefined(env, &result));

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Writes once, without blocking if `fd` is non-blocking. `len` is above 0.
- * Returns the number of bytes taken, 0 if the socket is full, or a negative
+ * Returns the number of bytes taken, 0 if it takes none for now, or a negative
  * errno (which on POSIX is also libuv's code). */
 int64_t fl_socket_write(int fd, const void *data, size_t len);
 

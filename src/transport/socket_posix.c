@@ -15,6 +15,9 @@ int64_t fl_socket_write(int fd, const void *data, size_t len) {
   while (n < 0 && errno == EINTR);
 
   if (n >= 0) return (int64_t) n;
+  /* The kernel is short of buffers for the moment: libuv comes back later, too.
+   */
+  if (errno == ENOBUFS) return 0;
   /* Two names of one condition; some systems give them two numbers. */
   if (errno == EAGAIN) return 0;
 #if EWOULDBLOCK != EAGAIN

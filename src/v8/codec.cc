@@ -45,6 +45,10 @@ using v8::String;
 using v8::TryCatch;
 using v8::Value;
 
+// Node 22 has it behind a flag.
+#define FL_HAS_FLOAT16                                                         \
+  (V8_MAJOR_VERSION > 12 || (V8_MAJOR_VERSION == 12 && V8_MINOR_VERSION >= 4))
+
 constexpr uint32_t kViewTag = 0;
 constexpr uint32_t kObjectTag = 1;
 constexpr uint32_t kBufferIndex = 10;
@@ -100,7 +104,7 @@ int NativeViewIndex(Local<ArrayBufferView> view) {
   if (view->IsDataView()) return 9;
   if (view->IsBigInt64Array()) return 11;
   if (view->IsBigUint64Array()) return 12;
-#if V8_MAJOR_VERSION >= 13
+#if FL_HAS_FLOAT16
   if (view->IsFloat16Array()) return 13;
 #endif
   return -1;
@@ -145,7 +149,7 @@ MaybeLocal<Value> ViewOfIndex(Isolate* isolate, uint32_t index,
       return MakeView<v8::BigInt64Array>(buffer, len, 8);
     case 12:
       return MakeView<v8::BigUint64Array>(buffer, len, 8);
-#if V8_MAJOR_VERSION >= 13
+#if FL_HAS_FLOAT16
     case 13:
       return MakeView<v8::Float16Array>(buffer, len, 2);
 #endif

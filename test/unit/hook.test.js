@@ -29,7 +29,10 @@ function spawned (options, hook = hooked) {
 
 const environment = (options, hook) => spawned({ stdio: STDIO, ...options }, hook).options.envPairs
 
-const channel = (nodeOptions) => `FORKLANE_CHANNEL=${JSON.stringify({ nodeOptions })}`
+const channel = (nodeOptions) => `FORKLANE_CHANNEL=${JSON.stringify({
+  added: `--require "${preload}"${nodeOptions ? ' ' : ''}`,
+  isNew: nodeOptions === null
+})}`
 
 describe('hook', () => {
   it('adds the preload and what it has to undo', () => {
