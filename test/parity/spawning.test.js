@@ -497,6 +497,33 @@ describe('spawning', () => {
     })
   })
 
+  describe('a wrapper that adds to NODE_OPTIONS', () => {
+    const WRAPPERS = {
+      behind: 'NODE_OPTIONS="$NODE_OPTIONS --stack-trace-limit=5"',
+      'in front': 'NODE_OPTIONS="--stack-trace-limit=5 $NODE_OPTIONS"',
+      'in place of them': 'NODE_OPTIONS=--stack-trace-limit=5',
+      nothing: 'OTHER=1'
+    }
+    const program = 'process.send([process.env.NODE_OPTIONS])'
+    for (const [where, assignment] of Object.entries(WRAPPERS)) {
+      for (const theirs of [undefined, '', '--no-warnings']) {
+        it(`leaves them as under stock: ${where}, ${theirs}`, async () => {
+          const env = { ...process.env, NODE_OPTIONS: theirs }
+          const seen = await Promise.all([stock, forklane].map(async ({ spawn }) => {
+            const child = spawn('sh', ['-c', `${assignment} exec "$0" -e "$1"`, process.execPath, program], {
+              env, stdio: ['ignore', 'inherit', 'inherit', 'ipc']
+            })
+            const inbox = new Inbox(child)
+            const message = await inbox.next()
+            await inbox.close()
+            return message
+          }))
+          assert.deepStrictEqual(seen[1], seen[0])
+        })
+      }
+    }
+  })
+
   describe('a child that is no Node program', () => {
     it('speaks JSON from a shell', async () => {
       const program = 'echo "\\"hi\\"" >&"$NODE_CHANNEL_FD"; read -r line <&"$NODE_CHANNEL_FD"; ' +

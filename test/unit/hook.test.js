@@ -67,6 +67,23 @@ describe('hook', () => {
     ])
   })
 
+  it('leaves a child of another user alone, which may not be able to read the package', () => {
+    const envPairs = ['A=1']
+    for (const options of [{ uid: process.getuid() + 1 }, { gid: process.getgid() + 1 }]) {
+      assert.deepStrictEqual(environment({ envPairs, ...options }), envPairs)
+    }
+    assert.strictEqual(environment({ envPairs, uid: process.getuid(), gid: process.getgid() }).length, 3)
+  })
+
+  it('takes underscores in options for dashes, as Node does', () => {
+    for (const option of ['--no_addons', '--experimental_permission', '--permission=x']) {
+      assert.deepStrictEqual(environment({ envPairs: ['A=1'], args: ['node', option] }), ['A=1'])
+      assert.deepStrictEqual(
+        environment({ envPairs: [`NODE_OPTIONS=${option}`] }), [`NODE_OPTIONS=${option}`]
+      )
+    }
+  })
+
   it("leaves the program's array alone", () => {
     const envPairs = ['NODE_OPTIONS=--a']
     environment({ envPairs })
