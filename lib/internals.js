@@ -79,7 +79,9 @@ function inspectChannel (target) {
   for (const name of ['fd', 'writeQueueSize']) {
     if (typeof handle[name] !== 'number') return { missing: `${CHANNEL_HANDLE}.${name}` }
   }
-  if (typeof target._send !== 'function') return { missing: '_send()' }
+  for (const name of ['_send', '_disconnect']) {
+    if (typeof target[name] !== 'function') return { missing: `${name}()` }
+  }
   if (!('_handleQueue' in target)) return { missing: '_handleQueue' }
 
   const mode = symbolOf(handle, JSON_BUFFER)

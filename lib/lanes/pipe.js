@@ -244,8 +244,11 @@ class PipeLane {
   #complete (callback) {
     if (--this.#inFlight === 0 && this.#waiting > 0) this.#resume()
     this.#control.unrefCounted()
-    if (typeof callback === 'function') callback(null)
-    this.#checkFinished()
+    try {
+      if (typeof callback === 'function') callback(null)
+    } finally {
+      this.#checkFinished()
+    }
   }
 
   // The socket takes bytes again; if libuv has some of Node's own for it, they

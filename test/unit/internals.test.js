@@ -21,7 +21,7 @@ function madeUp () {
   const jsonKey = Symbol('kJSONBuffer')
   const control = { refCounted () {}, unrefCounted () {}, [pending]: [] }
   const handle = { onread () {}, writeBuffer () {}, fd: 3, writeQueueSize: 0, [jsonKey]: '' }
-  const target = { channel: control, _send () {}, _handleQueue: null, [handleKey]: handle }
+  const target = { channel: control, _send () {}, _disconnect () {}, _handleQueue: null, [handleKey]: handle }
   return { target, control, handle, pending, handleKey, jsonKey }
 }
 
@@ -72,6 +72,7 @@ describe('internals: inspectChannel()', () => {
     'kChannelHandle.fd': ({ handle }) => { delete handle.fd },
     'kChannelHandle.writeQueueSize': ({ handle }) => { handle.writeQueueSize = '0' },
     '_send()': ({ target }) => { delete target._send },
+    '_disconnect()': ({ target }) => { delete target._disconnect },
     _handleQueue: ({ target }) => { delete target._handleQueue },
     'kJSONBuffer or kMessageBuffer': ({ handle, jsonKey }) => { delete handle[jsonKey] }
   }
