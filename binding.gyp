@@ -2,6 +2,8 @@
   'variables': {
     # 'address' or 'undefined', comma-separated: instruments the addon.
     'fl_sanitize%': '',
+    # 1: shared memory and wakes as on any POSIX system, on Linux too.
+    'fl_generic_posix%': 0,
   },
   'targets': [
     {
@@ -16,11 +18,17 @@
         'src/core/latin1.c',
         'src/core/frame.c',
         'src/core/outbox.c',
+        'src/core/ring.c',
         'src/transport/socket_posix.c',
+        'src/transport/segment_posix.c',
+        'src/transport/wake_posix.c',
+        'src/transport/lane.c',
         'src/node/check.c',
         'src/node/binding.c',
+        'src/node/batch.c',
         'src/node/reader_wrap.c',
         'src/node/writer_wrap.c',
+        'src/node/lane_wrap.c',
         'src/v8/codec.cc',
       ],
       'defines': ['NAPI_VERSION=8'],
@@ -32,6 +40,15 @@
         'GCC_C_LANGUAGE_STANDARD': 'c11',
       },
       'conditions': [
+        ['OS == "linux"', {
+          'defines': ['_GNU_SOURCE'],
+          # V8 calls into the addon when it frees what was handed to it, also
+          # when a worker, and with it the addon, has ended.
+          'ldflags': ['-Wl,-z,nodelete'],
+        }],
+        ['fl_generic_posix == 1', {
+          'defines': ['FL_GENERIC_POSIX'],
+        }],
         ['fl_sanitize != ""', {
           'cflags': ['-fsanitize=<(fl_sanitize)', '-fno-omit-frame-pointer', '-g'],
           'ldflags': ['-fsanitize=<(fl_sanitize)'],

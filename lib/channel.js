@@ -1,16 +1,23 @@
 'use strict'
 
 // One channel: the object that a program talks to (a ChildProcess, or `process`
-// in a child), the lane that carries its messages, and the messages that wait
-// for a listener.
+// in a child), and the lanes that carry its messages. The socket is always read
+// by the pipe lane. Where both sides have a ring, messages go through that:
+//
+//   child    sends on the ring from its first message on
+//   parent   sends on the socket until the child says hello on the ring, then
+//            one last message, NODE_FORKLANE_SWITCH, and on the ring from there
+//
+// Handles and what belongs to them stay on the socket, and Node holds later
+// messages back until a handle has been acknowledged. So it is enough for the
+// order of all messages to read the ring before the socket.
 
-const { AsyncResource } = require('node:async_hooks')
-const { corrupt } = require('./errors.js')
+const { Delivery } = require('./delivery.js')
+const { Finish } = require('./finish.js')
 const internals = require('./internals.js')
-const { Queue } = require('./queue.js')
 
 const MAX_MESSAGE_SIZE = 'FORKLANE_MAX_MESSAGE_SIZE'
-const INTERNAL_PREFIX = 'NODE_'
+const SWITCH = 'NODE_FORKLANE_SWITCH'
 
 // What is known about each object that was attached: a Channel, or NotAttached.
 const channels = new WeakMap()
@@ -18,12 +25,6 @@ const channels = new WeakMap()
 /** Whether the environment says that nothing is to be done. */
 function isOff () {
   return process.env.FORKLANE === 'off'
-}
-
-function isInternal (message) {
-  return message !== null && typeof message === 'object' &&
-    typeof message.cmd === 'string' &&
-    message.cmd.length > INTERNAL_PREFIX.length && message.cmd.startsWith(INTERNAL_PREFIX)
 }
 
 // For any other type Node's own _send() has the right error.
@@ -37,9 +38,8 @@ function isMessage (value) {
 let warned = false
 
 // The size that the environment sets, or else the largest that is possible.
-function maxMessageSize (mode) {
+function maxMessageSize (largest) {
   const text = process.env[MAX_MESSAGE_SIZE]
-  const largest = internals.MAX_MESSAGE_SIZE[mode]
   if (text === undefined) return largest
   if (/^[1-9]\d*$/.test(text)) return Math.min(Number(text), largest)
   if (!warned) {
@@ -49,19 +49,6 @@ function maxMessageSize (mode) {
     })
   }
   return largest
-}
-
-function messageResource () {
-  return new AsyncResource('FORKLANE_MESSAGE')
-}
-
-function isAnyoneCatching () {
-  return process.listenerCount('uncaughtException') > 0 ||
-    process.hasUncaughtExceptionCaptureCallback()
-}
-
-function fatalException (error) {
-  require('./binding.js').binding.fatalException(error)
 }
 
 class NotAttached {
@@ -78,48 +65,107 @@ class NotAttached {
 
 class Channel {
   #target
-  #lane
-  #isDisconnecting = false // asked for, and waiting for what is under way
-  #held = new Queue() // [message, handle]: what came while nobody listened
+  #delivery
+  #pipe
+  #ring = null
+  #noRing // why there is none
+  #sendsOnRing = false
+  #receivesOnRing = false
+  #switches = 0
+  #isHolding = null // Node's list of what waits behind a handle that waits here
+  #finish = null // has been asked for, and waits for what is under way
+  #hasEnded = false // the other side has
 
-  constructor (target, parts) {
+  /**
+   * @param {object} target
+   * @param {object} parts as of internals.inspectChannel()
+   * @param {{side: 'parent' | 'child', descriptors: object} | {reason: string}} ring
+   *   as of attach()
+   */
+  constructor (target, parts, ring) {
     const { PipeLane } = require('./lanes/pipe.js')
     this.#target = target
-    this.#hold(parts)
-    this.#lane = new PipeLane(parts, maxMessageSize(parts.mode), this.#deliver.bind(this), () => {
-      // Node disconnects now; that the program has asked for it is no error.
-      if (this.#isDisconnecting) target.connected = true
+    this.#delivery = new Delivery(target, parts)
+    this.#noRing = ring.reason ?? this.#startRing(parts, ring)
+    const max = maxMessageSize(internals.MAX_MESSAGE_SIZE.pipe[parts.mode])
+    this.#pipe = new PipeLane(parts, max, {
+      deliver: (values, faults, takeHandle) => this.#deliver(values, faults, takeHandle),
+      end: (proceed) => this.#end(proceed),
+      quiet: () => this.#quiet()
     })
     this.#override()
   }
 
+  get hasRing () {
+    return this.#ring !== null
+  }
+
   describe () {
-    return { send: 'pipe', receive: 'pipe', reason: 'this version has no ring lane' }
+    return {
+      send: this.#sendsOnRing ? 'ring' : 'pipe',
+      receive: this.#receivesOnRing ? 'ring' : 'pipe',
+      reason: this.#noRing ??
+        (this.#sendsOnRing && this.#receivesOnRing ? null : 'the other side has not attached yet')
+    }
+  }
+
+  // Returns why there is no ring, or null.
+  #startRing (parts, { side, descriptors }) {
+    const { RingLane } = require('./lanes/ring.js')
+    if (!RingLane.isOurVersion(descriptors)) {
+      return 'the other side has another version of the ring'
+    }
+    const max = maxMessageSize(internals.MAX_MESSAGE_SIZE.ring[parts.mode])
+    try {
+      this.#ring = new RingLane(side, descriptors, parts, max, {
+        deliver: (values, faults) => this.#delivery.deliver(values, faults),
+        attached: () => this.#switch(),
+        quiet: () => this.#quiet()
+      })
+    } catch (error) {
+      return `the ring cannot be used: ${error.message}`
+    }
+    if (side === 'child') {
+      this.#ring.hello()
+      this.#sendsOnRing = true
+    }
+    return null
+  }
+
+  // A program has taken the other end of the ring.
+  #switch () {
+    this.#receivesOnRing = true
+    if (!this.#target.channel) return
+    this.#sendsOnRing = true
+    if (this.#pipe.isBusy()) this.#ring.holdCallbacks()
+    this.#announceSwitch()
+  }
+
+  // Puts what is sent on the ring from now on behind what was sent on the socket.
+  #announceSwitch () {
+    const number = ++this.#switches
+    this.#pipe.send({ cmd: SWITCH, number }, undefined, () => {})
+    this.#ring.switchTo(number)
   }
 
   // All of Node's own code calls target._send(), send() among it, so arguments
   // of send() are checked by Node.
   #override () {
     const target = this.#target
-    const lane = this.#lane
-    const original = target._send
+    const channel = this
+    const send = target._send
     const disconnect = target._disconnect
 
-    target._disconnect = () => {
-      this.#isDisconnecting = true
-      lane.finish(() => {
-        this.#isDisconnecting = false
-        disconnect.call(target)
-      })
-    }
+    target._disconnect = () => this.#disconnect(() => disconnect.call(target))
 
     target._send = function (message, handle, options, callback) {
       if (handle || this._handleQueue || this !== target || !isMessage(message) ||
           !(this.connected || this.channel)) {
-        lane.settle()
-        return original.call(this, message, handle, options, callback)
+        return channel.#sendByNode(this, () => send.call(this, message, handle, options, callback),
+          handle)
       }
-      return lane.send(message, callback, (error) => {
+      if (channel.#sendsOnRing) return channel.#ring.send(message, callback)
+      return channel.#pipe.send(message, callback, (error) => {
         if (options === true || options?.swallowErrors) return
         if (typeof callback === 'function') process.nextTick(callback, error)
         else process.nextTick(() => target.emit('error', error))
@@ -127,139 +173,94 @@ class Channel {
     }
   }
 
-  // Emits the messages of one read; the arguments are those of the lane's
-  // callback.
-  //
-  // Node queues a tick for each message before the first listener runs. So no
-  // listener runs in the async context that another one has entered
-  // (AsyncLocalStorage.enterWith()), and one that throws holds up no other. The
-  // same here, at a third of the price: each message has an async resource of
-  // its own, made outside of all of them, and what a listener throws goes where
-  // it would go from a tick.
-  #deliver (values, faults, takeHandle) {
-    // Node forgets the current async context after an exception.
-    const context = values.length + faults.length > 1 ? new AsyncResource('FORKLANE_READ') : null
-    // If nobody handles uncaught exceptions the process ends of one, and then
-    // debuggers and the report show the line that throws: nothing may catch it.
-    const isGuarded = isAnyoneCatching()
-    let thrown = false
-    const isolate = (method, first, second) => {
-      const resource = thrown ? context.runInAsyncScope(messageResource) : messageResource()
-      if (!isGuarded) resource.runInAsyncScope(method, this, first, second)
-      else thrown = resource.runInAsyncScope(this.#guard, this, method, first, second) || thrown
-    }
-
-    let value = 0
-    let fault = 0
-    const isDone = () => value === values.length && fault === faults.length
-    const deliverRest = () => {
-      try {
-        while (!isDone()) {
-          if (faults[fault] !== value) {
-            isolate(this.#receive, values[value++], takeHandle)
-          } else {
-            const isLost = value === values.length
-            if (!isLost) value++
-            fault += 2
-            isolate(this.#fail, faults[fault - 1], isLost)
-          }
-        }
-      } finally {
-        if (!isDone()) process.nextTick(deliverRest)
+  #sendByNode (target, send, handle) {
+    if (target === this.#target && this.#sendsOnRing && handle) {
+      // Messages that wait for room come first. Node itself holds a handle back,
+      // and all that follows it, while there is a list for that.
+      if (this.#ring.isWaiting() && !target._handleQueue) {
+        target._handleQueue = this.#isHolding = []
       }
+      const wasHeld = Boolean(target._handleQueue)
+      this.#pipe.settle()
+      const result = send()
+      // A handle that is gone: Node has sent the message alone, and holds nothing.
+      if (!wasHeld && !target._handleQueue && target.channel) this.#announceSwitch()
+      return result
     }
-    deliverRest()
+    this.#pipe.settle()
+    return send()
   }
 
-  // Calls the method, and hands what it throws to whoever handles uncaught
-  // exceptions, before the next message. Returns whether it has thrown.
-  #guard (method, first, second) {
-    try {
-      method.call(this, first, second)
-      return false
-    } catch (error) {
-      fatalException(error)
+  // As Node does when a handle has been acknowledged.
+  #releaseHandles () {
+    const target = this.#target
+    const queue = this.#isHolding
+    this.#isHolding = null
+    if (target._handleQueue !== queue) return
+    target._handleQueue = null
+    for (const { message, handle, options, callback } of queue) {
+      target._send(message, handle, options, callback)
+    }
+    if (!target.connected && target.channel && !target._handleQueue) target._disconnect()
+  }
+
+  // Messages of the socket: what the ring has was sent before them.
+  #deliver (values, faults, takeHandle) {
+    this.#ring?.readAll()
+    this.#delivery.deliver(values, faults, (message) => {
+      if (message.cmd === 'NODE_HANDLE') {
+        this.#delivery.emitInternal(message, takeHandle())
+        return true
+      }
+      if (message.cmd !== SWITCH || !this.#ring) return false
+      this.#receivesOnRing = true
+      this.#ring.switched(message.number)
+      this.#ring.readAll()
       return true
-    }
-  }
-
-  #receive (message, takeHandle) {
-    if (!isInternal(message)) return this.#emit(message, undefined)
-
-    const { cmd } = message
-    if (cmd === 'NODE_HANDLE') {
-      this.#receiveHandle(message, takeHandle())
-    } else if ((cmd === 'NODE_HANDLE_ACK' || cmd === 'NODE_HANDLE_NACK') &&
-        !Array.isArray(this.#target._handleQueue)) {
-      // Node believes this one, and throws.
-      this.#fail(new Error(`${cmd} for no handle`), false)
-    } else {
-      this.#target.emit('internalMessage', message, undefined)
-    }
-  }
-
-  // Node's own listener answers the sender and then makes a socket or a server
-  // of the handle; it throws where the message makes no sense.
-  #receiveHandle (message, handle) {
-    try {
-      this.#target.emit('internalMessage', message, handle)
-    } catch (error) {
-      handle?.close()
-      this.#fail(new Error('Handle that cannot be received', { cause: error }), false)
-    }
-  }
-
-  #fail (reason, lost) {
-    const target = this.#target
-    try {
-      target.emit('error', corrupt(reason))
-    } finally {
-      if (lost && target.connected) target.disconnect()
-    }
-  }
-
-  #emit (message, handle) {
-    const target = this.#target
-    if (this.#held.length === 0 && target.listenerCount('message') > 0) {
-      target.emit('message', message, handle)
-    } else {
-      this.#held.push([message, handle])
-      this.#release()
-    }
-  }
-
-  #hold ({ control, pending }) {
-    const held = this.#held
-    for (const [, message, handle] of control[pending]) held.push([message, handle])
-
-    // Node appends to this list what came with a handle; and when a listener
-    // is added it emits the whole list, whether or not the listener stays. So
-    // it gets one that passes everything on and is always empty.
-    control[pending] = {
-      get length () { return 0 },
-      set length (length) {},
-      // eslint-disable-next-line accessor-pairs
-      set 0 ([, message, handle]) { held.push([message, handle]) }
-    }
-
-    this.#target.on('newListener', (name) => {
-      if (name === 'message' && held.length > 0) process.nextTick(() => this.#release())
     })
   }
 
-  // Hands on what is held, one by one, while somebody listens.
-  #release () {
-    const held = this.#held
-    const target = this.#target
-    try {
-      while (held.length > 0 && target.listenerCount('message') > 0) {
-        target.emit('message', ...held.shift())
-      }
-    } finally {
-      if (held.length > 0 && target.listenerCount('message') > 0) {
-        process.nextTick(() => this.#release())
-      }
+  // A lane may have nothing under way any more.
+  #quiet () {
+    if (this.#ring && !this.#pipe?.isBusy()) this.#ring.releaseCallbacks()
+    if (this.#isHolding && !this.#ring.isWaiting()) this.#releaseHandles()
+    this.#finish?.check()
+  }
+
+  #lanes () {
+    return this.#ring ? [this.#pipe, this.#ring] : [this.#pipe]
+  }
+
+  // This side ends the channel, when what is under way is through.
+  #disconnect (proceed) {
+    if (this.#finish) {
+      if (this.#hasEnded) this.#finish.end()
+      return
     }
+    const lanes = this.#hasEnded ? [] : this.#lanes()
+    for (const lane of lanes) lane.awaitMessage()
+    this.#finish = new Finish(lanes, () => {
+      this.#pipe.stop()
+      proceed()
+      this.#ring?.close()
+    })
+    this.#finish.check()
+  }
+
+  // The other side is gone, and what it sent through the ring is still there.
+  #end (proceed) {
+    const end = () => {
+      // Node disconnects now; that the program has asked for it is no error.
+      if (this.#finish) this.#target.connected = true
+      this.#hasEnded = true
+      proceed()
+      this.#ring?.close()
+    }
+    if (!this.#ring?.isReadable()) return end()
+    this.#ring.readAll()
+    // What its listeners have begun has its turn before the end, as under Node,
+    // where the end is a read of its own.
+    setImmediate(end)
   }
 }
 
@@ -272,29 +273,35 @@ function impediment () {
   return missing && `Node has no ${missing} as expected`
 }
 
-function makeChannel (target) {
+function makeChannel (target, ring) {
   const reason = impediment()
   if (reason) return new NotAttached(reason)
   const parts = internals.inspectChannel(target)
   if (parts.missing) return new NotAttached(`Node has no ${parts.missing} as expected`)
-  return new Channel(target, parts)
+  return new Channel(target, parts, ring)
 }
 
 /**
  * Puts the channel of `target` on the best lane that works, or leaves it to
  * Node. Does nothing if that is done already.
  * @param {object} target a ChildProcess with a channel, or `process` in a child
+ * @param {{side: 'parent' | 'child', descriptors: object} | {reason: string}} [ring]
+ *   the descriptors of a ring, for RingLane; or why there is none
+ * @returns {boolean} whether the descriptors were taken
  */
-function attach (target) {
-  if (!channels.has(target)) channels.set(target, makeChannel(target))
+function attach (target, ring = { reason: 'not started by forklane' }) {
+  if (channels.has(target)) return false
+  const channel = makeChannel(target, ring)
+  channels.set(target, channel)
+  return channel instanceof Channel && channel.hasRing
 }
 
 /**
  * Tells how the messages of a channel travel.
  * @param {object} target a ChildProcess, or `process` in a child
  * @returns {{send: string, receive: string, reason: string | null} | null} the
- *   lane of each direction, 'core' or 'pipe', and why not a better one; null if
- *   there is no channel
+ *   lane of each direction, 'core', 'pipe' or 'ring', and why not a better one;
+ *   null if there is no channel
  */
 function lane (target) {
   const channel = channels.get(target)

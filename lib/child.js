@@ -8,27 +8,28 @@
 
 var VARIABLE = 'FORKLANE_CHANNEL'
 
-// Puts the environment back as the parent's program gave it.
+// Puts the environment back as the parent's program gave it. Returns where the
+// descriptors of the ring are, if there is one.
 function restoreEnvironment () {
   var text = process.env[VARIABLE]
-  if (text === undefined) return
+  if (text === undefined) return undefined
   delete process.env[VARIABLE]
   var change = JSON.parse(text)
   var nodeOptions = (process.env.NODE_OPTIONS || '').split(change.added).join('')
   if (nodeOptions === '' && change.isNew) delete process.env.NODE_OPTIONS
   else process.env.NODE_OPTIONS = nodeOptions
+  return change.ring
 }
 
-function start () {
+function start (ring) {
   if (Number(process.versions.node.split('.')[0]) < 20) return
   // A worker thread of the child has no channel, and preloads this all the same.
   if (!process.channel) return
-  require('./channel.js').attach(process)
+  require('./channel.js').attach(process, ring && { side: 'child', descriptors: ring })
 }
 
 try {
-  restoreEnvironment()
-  start()
+  start(restoreEnvironment())
 } catch (error) {
   // Node's own channel serves.
 }

@@ -43,30 +43,42 @@ function quote (text) {
   return `"${text.replace(/["\\]/g, '\\$&')}"`
 }
 
-// Changes the environment of the child, where it is one to be changed.
-function injectPreload (options) {
-  const { envPairs = [], args = [] } = options
-  if (!Array.isArray(envPairs) || !Array.isArray(args)) return
-  if (args.some(refuses) || hasValue(envPairs, 'FORKLANE', 'off')) return
+// Why a child gets no preload, or null.
+function impediment ({ envPairs = [], args = [], ...options }) {
+  if (!Array.isArray(envPairs) || !Array.isArray(args)) return 'no environment to change'
+  if (isOff() || hasValue(envPairs, 'FORKLANE', 'off')) return 'FORKLANE=off'
   // What does not load here does not load there.
-  if (isOff() || !require('./binding.js').binding || isOtherUser(options)) return
-  options.envPairs = withPreload(envPairs)
+  if (!require('./binding.js').binding) return require('./binding.js').reason
+  const index = indexOfVariable(envPairs, 'NODE_OPTIONS')
+  const nodeOptions = index === -1 ? '' : envPairs[index].slice('NODE_OPTIONS='.length)
+  const refusing = [...args, ...nodeOptions.split(/\s+/)].find(refuses)
+  if (refusing) return `the child has ${refusing}`
+  return isOtherUser(options) ? 'the child is of another user' : null
 }
 
 // The environment that makes a Node child run the preload before anything
 // else. The preload is told what to cut out of NODE_OPTIONS, because a program in
 // between may add to them.
-function withPreload (envPairs) {
+function withPreload (envPairs, ring) {
   const pairs = [...envPairs]
   const index = indexOfVariable(pairs, 'NODE_OPTIONS')
   const original = index === -1 ? null : pairs[index].slice('NODE_OPTIONS='.length)
-  if (original?.split(/\s+/).some(refuses)) return envPairs
   const added = `--require ${quote(preload)}${original ? ' ' : ''}`
   const options = `NODE_OPTIONS=${added}${original ?? ''}`
   if (index === -1) pairs.push(options)
   else pairs[index] = options
-  pairs.push(`${VARIABLE}=${JSON.stringify({ added, isNew: original === null })}`)
+  pairs.push(`${VARIABLE}=${JSON.stringify({ added, isNew: original === null, ring })}`)
   return pairs
+}
+
+// A ring for a child, or why there is none.
+function offerRing () {
+  const { RingOffer } = require('./lanes/ring.js')
+  try {
+    return { offer: new RingOffer(), reason: null }
+  } catch (error) {
+    return { offer: null, reason: `no ring can be made: ${error.message}` }
+  }
 }
 
 function hasChannel ({ stdio }) {
@@ -81,10 +93,35 @@ function hasChannel ({ stdio }) {
 function hooked (original) {
   return function spawn (options) {
     if (!options || !hasChannel(options)) return original.call(this, options)
-    injectPreload(options)
-    const result = original.call(this, options)
-    attach(this)
+    const reason = impediment(options)
+    return reason === null
+      ? spawnWithRing.call(this, original, options)
+      : spawnWithout.call(this, original, options, reason)
+  }
+}
+
+function spawnWithout (original, options, reason) {
+  const result = original.call(this, options)
+  attach(this, { reason })
+  return result
+}
+
+function spawnWithRing (original, options) {
+  const { offer, reason } = offerRing()
+  const { stdio, envPairs = [] } = options
+  // So many Node makes in any case.
+  while (stdio.length < 3) stdio.push(undefined)
+  options.envPairs = withPreload(envPairs, offer?.describe(stdio.length))
+  if (!offer) return spawnWithout.call(this, original, options, reason)
+
+  let isTaken = false
+  try {
+    const result = original.call(this, { ...options, stdio: [...stdio, ...offer.descriptors] })
+    this.stdio?.splice(stdio.length)
+    isTaken = attach(this, { side: 'parent', descriptors: offer.own })
     return result
+  } finally {
+    offer.close(isTaken)
   }
 }
 

@@ -106,10 +106,14 @@ function unfinishedBytes (handle, mode) {
   return Buffer.concat([text, begun])
 }
 
-/** The longest message that V8 can hold as one string or buffer, in bytes. */
+/**
+ * The longest message that V8 can hold as one string or buffer, in bytes. On the
+ * ring, text may have two of them for each unit of a string.
+ */
+const V8_SIZE = Math.min(constants.MAX_LENGTH, 2 ** 32 - 1)
 const MAX_MESSAGE_SIZE = {
-  json: constants.MAX_STRING_LENGTH,
-  advanced: Math.min(constants.MAX_LENGTH, 2 ** 32 - 1)
+  pipe: { json: constants.MAX_STRING_LENGTH, advanced: V8_SIZE },
+  ring: { json: 2 * constants.MAX_STRING_LENGTH, advanced: V8_SIZE }
 }
 
 module.exports = {

@@ -11,6 +11,10 @@ class Queue {
     return this.#items.length - this.#head
   }
 
+  get first () {
+    return this.#items[this.#head]
+  }
+
   push (item) {
     this.#items.push(item)
   }

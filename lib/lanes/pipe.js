@@ -18,9 +18,6 @@ const HIGH_WATER_MARK = 128 * 1024
 // How much of what waits goes to libuv at a time, in bytes.
 const NEXT_PART = 64 * 1024
 
-// A peer that neither reads nor writes for so long does not hold up the end.
-const STALL_MS = 2000
-
 // fl_frame_format_t
 const FORMAT = { json: 0, advanced: 1 }
 
@@ -32,6 +29,7 @@ class PipeLane {
   #advanced
   #deliver
   #end
+  #quiet
   #reader
   #writer = new binding.Writer()
   // Writes that libuv has not finished, and the bytes that wait behind them.
@@ -39,28 +37,28 @@ class PipeLane {
   #waiting = 0
   #received = null
   #lost = false
-  // What to do when nothing is under way any more, once that has been asked.
-  #finished = null
-  #isMidMessage = false
+  #isMidMessage = false // and that one is waited for
   #hasEnded = false
 
   /**
    * @param {{handle: object, control: object, mode: string}} parts as of
    *   internals.inspectChannel()
    * @param {number} maxMessageSize bytes; what is longer ends the channel
+   * @param {object} owner what the lane tells of
    * @param {(values: any[], faults: any[], takeHandle: () => object | null) => void}
-   *   deliver gets the messages of one read, in order. `faults` is flat pairs
-   *   of an index and the reason why there is no message at it; an index at the
-   *   end of `values` says that nothing can be read any more.
-   * @param {() => void} end is called when the other side is gone, before Node
-   *   acts on it
+   *   owner.deliver gets the messages of one read, as Delivery.deliver() does;
+   *   `takeHandle()` gives the handle that came with them
+   * @param {(proceed: () => void) => void} owner.end is called when the other
+   *   side is gone; `proceed` has Node act on it
+   * @param {() => void} owner.quiet is called when isBusy() may have become false
    */
-  constructor ({ handle, control, mode }, maxMessageSize, deliver, end) {
+  constructor ({ handle, control, mode }, maxMessageSize, { deliver, end, quiet }) {
     this.#handle = handle
     this.#control = control
     this.#advanced = mode === 'advanced'
     this.#deliver = deliver
     this.#end = end
+    this.#quiet = quiet
     this.#reader = new binding.Reader(FORMAT[mode], maxMessageSize)
     this.#start(internals.unfinishedBytes(handle, mode))
   }
@@ -82,7 +80,7 @@ class PipeLane {
       if (values.length > 0 || faults.length > 0) {
         this.#isMidMessage = false
         this.#deliver(values, faults, takeHandle)
-        this.#checkFinished()
+        this.#quiet()
       }
     }
 
@@ -91,9 +89,9 @@ class PipeLane {
     handle.onread = (arrayBuffer) => {
       if (!arrayBuffer) {
         this.#hasEnded = true
-        this.#end()
         // The end of the stream and errors are Node's to handle.
-        return original.call(handle, arrayBuffer)
+        this.#end(() => original.call(handle, arrayBuffer))
+        return
       }
       if (handle.pendingHandle) {
         this.#received = handle.pendingHandle
@@ -139,42 +137,25 @@ class PipeLane {
     this.#submitAll()
   }
 
-  /**
-   * Calls `done` when everything that was sent has left, and the message that is
-   * being read, if there is one, has come; or when the other side does not move.
-   * @param {() => void} done
-   */
-  finish (done) {
-    const isWaiting = this.#finished !== null
-    if (!isWaiting) {
-      this.#isMidMessage = this.#reader.pending() > 0
-      this.#finished = done
-    }
-    this.#checkFinished()
-    if (this.#finished && !isWaiting) this.#watchProgress()
+  /** Has isBusy() wait for the message that is being read, if there is one. */
+  awaitMessage () {
+    this.#isMidMessage = this.#reader.pending() > 0
   }
 
-  #checkFinished () {
-    const isBusy = this.#inFlight > 0 || this.#waiting > 0 || this.#isMidMessage
-    if (this.#finished && (!isBusy || this.#hasEnded || this.#lost)) {
-      const done = this.#finished
-      this.#finished = null
-      this.#handle.buffering = false // or Node waits for a message once more
-      done()
-    }
+  /** Whether messages that were sent have not left, or one is waited for. */
+  isBusy () {
+    if (this.#hasEnded || this.#lost) return false
+    return this.#inFlight > 0 || this.#waiting > 0 || this.#isMidMessage
   }
 
-  #watchProgress () {
-    const state = () => this.#handle.writeQueueSize + this.#waiting + this.#reader.pending()
-    let last = state()
-    const timer = setInterval(() => {
-      const now = state()
-      if (this.#finished && now === last) this.#hasEnded = true
-      last = now
-      this.#checkFinished()
-      if (!this.#finished) clearInterval(timer)
-    }, STALL_MS)
-    timer.unref()
+  /** A number that changes whenever anything moves. */
+  progress () {
+    return this.#handle.writeQueueSize + this.#waiting + this.#reader.pending()
+  }
+
+  /** Lets Node close the channel: no message is waited for any more. */
+  stop () {
+    this.#handle.buffering = false
   }
 
   // Where a frame may be written at once: the socket, if nothing is before it,
@@ -247,7 +228,7 @@ class PipeLane {
     try {
       if (typeof callback === 'function') callback(null)
     } finally {
-      this.#checkFinished()
+      this.#quiet()
     }
   }
 

@@ -3,6 +3,17 @@
  */
 #include "status.h"
 
+bool fl_status_is_own(int status) {
+  switch (status) {
+#define X(name, value, text) case name:
+    FL_STATUS_MAP(X)
+#undef X
+    return true;
+    default:
+      return false;
+  }
+}
+
 const char *fl_status_name(int status) {
   switch (status) {
     case FL_OK:

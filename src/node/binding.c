@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the addon exports: Reader, Writer, setHelpers(), fatalException() and
- * v8Abi. All state is per environment and is freed with it; nothing here
+ * What the addon exports: Reader, Writer, Lane, createRing(),
+ * closeDescriptors(), ringVersion, setHelpers(), fatalException() and v8Abi. All state is per environment and is freed with it; nothing here
  * outlives a worker.
  */
 #include <node_api.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <uv.h>
 
 #include "../core/status.h"
 #include "check.h"
@@ -18,15 +21,37 @@ fl_env_t *fl_env_get(napi_env env) {
 }
 
 void fl_env_throw(napi_env env, int status) {
-  (void) napi_throw_error(env, fl_status_name(status), fl_status_text(status));
+  char code[64];
+  char text[128];
+
+  if (fl_status_is_own(status)) {
+    /* FL_ETOOLONG is ERR_FORKLANE_TOOLONG for programs. */
+    (void) snprintf(code, sizeof(code), "ERR_FORKLANE_%s",
+                    fl_status_name(status) + strlen("FL_E"));
+    (void) napi_throw_error(env, code, fl_status_text(status));
+  } else {
+    (void) napi_throw_error(env, uv_err_name_r(status, code, sizeof(code)),
+                            uv_strerror_r(status, text, sizeof(text)));
+  }
 }
 
 static void env_destroy(napi_env env, void *data, void *hint) {
   fl_env_t *state = data;
   (void) env;
   (void) hint;
+  if (state->exit != NULL) *state->exit = NULL;
   fl_codec_destroy(state->codec);
   free(state);
+}
+
+/* Node may call this before or after the environment's data is gone. */
+static void at_exit(void *data) {
+  fl_env_t **exit = data;
+  if (*exit != NULL) {
+    (*exit)->exit = NULL;
+    fl_lanes_flush_at_exit(*exit);
+  }
+  free(exit);
 }
 
 /* setHelpers(helpers): what the codec needs of JavaScript. Once. */
@@ -40,6 +65,11 @@ static napi_value fl_js_set_helpers(napi_env env, napi_callback_info info) {
   if (state->codec != NULL) return NULL;
   state->codec = fl_codec_create(env, argv[0]);
   if (state->codec == NULL) fl_env_throw(env, FL_ENOMEM);
+  state->exit = malloc(sizeof(*state->exit));
+  if (state->exit != NULL) {
+    *state->exit = state;
+    fl_codec_at_exit(env, at_exit, state->exit);
+  }
   return NULL;
 }
 
@@ -82,7 +112,7 @@ static napi_value init(napi_env env, napi_value exports) {
   value = fl_js_define_writer(env);
   if (value == NULL) return NULL;
   FL_TRY(env, napi_set_named_property(env, exports, "Writer", value));
-  return exports;
+  return fl_js_define_lane(env, exports);
 }
 
 NAPI_MODULE(NODE_GYP_MODULE_NAME, init)

@@ -9,20 +9,18 @@
 #include "../core/frame.h"
 #include "../core/status.h"
 #include "../v8/codec.h"
+#include "batch.h"
 #include "check.h"
 #include "env.h"
 
 typedef struct fl_reader_s {
   fl_frame_t frame;
-  napi_value *values; /* room for the values of one chunk */
-  size_t cap;
+  fl_batch_t batch;
 } fl_reader_t;
-
-enum { KEEP_VALUES = 1024 };
 
 static void reader_free(fl_reader_t *r) {
   fl_frame_destroy(&r->frame);
-  free(r->values);
+  fl_batch_destroy(&r->batch);
   free(r);
 }
 
@@ -62,44 +60,6 @@ static napi_value fl_js_reader_new(napi_env env, napi_callback_info info) {
   return self;
 }
 
-static int push_value(fl_reader_t *r, size_t count, napi_value value) {
-  if (count == r->cap) {
-    size_t cap = r->cap == 0 ? 16 : r->cap * 2;
-    napi_value *values = realloc(r->values, cap * sizeof(*values));
-    if (values == NULL) return FL_ENOMEM;
-    r->values = values;
-    r->cap = cap;
-  }
-  r->values[count] = value;
-  return FL_OK;
-}
-
-/* Appends [index, reason] to the array `faults`, flat. */
-static napi_value add_fault(napi_env env, napi_value faults, size_t index,
-                            napi_value reason) {
-  uint32_t length;
-  napi_value at;
-
-  FL_TRY(env, napi_get_array_length(env, faults, &length));
-  FL_TRY(env, napi_create_uint32(env, (uint32_t) index, &at));
-  FL_TRY(env, napi_set_element(env, faults, length, at));
-  FL_TRY(env, napi_set_element(env, faults, length + 1, reason));
-  return faults;
-}
-
-static napi_value status_error(napi_env env, int status) {
-  napi_value code;
-  napi_value text;
-  napi_value error;
-
-  FL_TRY(env, napi_create_string_utf8(env, fl_status_name(status),
-                                      NAPI_AUTO_LENGTH, &code));
-  FL_TRY(env, napi_create_string_utf8(env, fl_status_text(status),
-                                      NAPI_AUTO_LENGTH, &text));
-  FL_TRY(env, napi_create_error(env, code, text, &error));
-  return error;
-}
-
 /* feed(arrayBuffer, offset, length, faults) -> values
  *
  * The values of all frames that end in these bytes, in order. A frame with bad
@@ -117,7 +77,6 @@ static napi_value fl_js_reader_feed(napi_env env, napi_callback_info info) {
   uint32_t length;
   fl_reader_t *r = NULL;
   fl_frame_view_t view;
-  size_t count = 0;
   int more;
   int rc;
   fl_env_t *state = fl_env_get(env);
@@ -141,30 +100,24 @@ static napi_value fl_js_reader_feed(napi_env env, napi_callback_info info) {
              ? fl_codec_read_advanced(state->codec, env, view.data, view.len,
                                       &value)
              : fl_codec_read_json(env, view.data, view.len, &value);
-    if (rc == FL_ECODEC_EXCEPTION) return NULL;
-    if (rc == FL_ECODEC_VALUE) {
-      if (add_fault(env, argv[3], count, value) == NULL) return NULL;
-      FL_TRY(env, napi_get_undefined(env, &value));
+    if (rc == FL_OK)
+      rc = fl_batch_push(&r->batch, value);
+    else if (rc == FL_ECODEC_VALUE)
+      rc = fl_batch_push_fault(env, &r->batch, argv[3], value);
+    if (rc == FL_ECODEC_EXCEPTION) {
+      r->batch.count = 0;
+      return NULL;
     }
-    if (push_value(r, count, value) != FL_OK) {
-      more = FL_ENOMEM;
+    if (rc != FL_OK) {
+      more = rc;
       break;
     }
-    count++;
   }
-  if (more < 0) {
-    value = status_error(env, more);
-    if (value == NULL || add_fault(env, argv[3], count, value) == NULL)
-      return NULL;
+  if (more < 0 && fl_batch_end(env, &r->batch, argv[3], more) == NULL) {
+    r->batch.count = 0;
+    return NULL;
   }
-
-  value = fl_codec_array(env, r->values, count);
-  if (r->cap > KEEP_VALUES) {
-    free(r->values);
-    r->values = NULL;
-    r->cap = 0;
-  }
-  return value;
+  return fl_batch_take(env, &r->batch);
 }
 
 /* pending() -> bytes of a frame that is not complete yet. */

@@ -19,6 +19,7 @@
 #include <v8.h>
 
 #include <cstring>
+#include <memory>
 #include <new>
 
 #include "../core/latin1.h"
@@ -182,8 +183,15 @@ MaybeLocal<ArrayBuffer> CopyToArrayBuffer(Isolate* isolate, const void* data,
 
 class SerializerDelegate final : public v8::ValueSerializer::Delegate {
  public:
-  SerializerDelegate(fl_codec_t* codec, Isolate* isolate, fl_bytes_t* out)
-      : codec_(codec), isolate_(isolate), out_(out) {}
+  // The serializer begins in the `room` bytes at `at`, if there are any.
+  SerializerDelegate(fl_codec_t* codec, Isolate* isolate, uint8_t* at,
+                     size_t room, fl_bytes_t* out)
+      : codec_(codec), isolate_(isolate), at_(at), room_(room), out_(out) {}
+
+  // Whether the bytes are where the serializer began.
+  bool in_place() const {
+    return at_ != nullptr;
+  }
 
   void set_serializer(v8::ValueSerializer* serializer) {
     serializer_ = serializer;
@@ -202,10 +210,19 @@ class SerializerDelegate final : public v8::ValueSerializer::Delegate {
   // V8 writes straight into `out`, behind what is there already. It keeps count
   // by itself: `out_->len` stays where it was until the end, and the whole
   // block moves along when it grows.
-  void* ReallocateBufferMemory(void*, size_t size, size_t* actual) override {
+  void* ReallocateBufferMemory(void* old, size_t size,
+                               size_t* actual) override {
+    if (at_ != nullptr && size <= room_) {
+      *actual = room_;
+      return at_;
+    }
     if (fl_bytes_reserve(out_, size, SIZE_MAX) != FL_OK) return nullptr;
+    uint8_t* to = out_->base + out_->len;
+    // V8 does not tell how much of it is in use.
+    if (at_ != nullptr && old != nullptr) memcpy(to, at_, room_);
+    at_ = nullptr;
     *actual = out_->cap - out_->len;
-    return out_->base + out_->len;
+    return to;
   }
 
   void FreeBufferMemory(void*) override {
@@ -274,6 +291,8 @@ class SerializerDelegate final : public v8::ValueSerializer::Delegate {
 
   fl_codec_t* codec_;
   Isolate* isolate_;
+  uint8_t* at_;
+  size_t room_;
   fl_bytes_t* out_;
   v8::ValueSerializer* serializer_ = nullptr;
 };
@@ -344,6 +363,19 @@ int Refused(Isolate* isolate, TryCatch* caught, napi_value* result) {
   return FL_ECODEC_VALUE;
 }
 
+// V8 throws nothing for a string that it cannot hold. This does, and is empty.
+MaybeLocal<String> TooLong(Isolate* isolate) {
+  Local<Context> context = isolate->GetCurrentContext();
+  Local<Value> error =
+      Exception::Error(ToV8(isolate, "Cannot create a string this long"));
+  error.As<Object>()
+      ->Set(context, ToV8(isolate, "code"),
+            ToV8(isolate, "ERR_STRING_TOO_LONG"))
+      .Check();
+  isolate->ThrowException(error);
+  return {};
+}
+
 MaybeLocal<String> TextToString(Isolate* isolate, const uint8_t* data,
                                 size_t len, bool ascii) {
   MaybeLocal<String> made;
@@ -356,23 +388,28 @@ MaybeLocal<String> TextToString(Isolate* isolate, const uint8_t* data,
                                   NewStringType::kNormal, n);
     if (!made.IsEmpty()) return made;
   }
-  // V8 throws nothing for a string that it cannot hold.
-  Local<Context> context = isolate->GetCurrentContext();
-  Local<Value> error =
-      Exception::Error(ToV8(isolate, "Cannot create a string this long"));
-  error.As<Object>()
-      ->Set(context, ToV8(isolate, "code"),
-            ToV8(isolate, "ERR_STRING_TOO_LONG"))
-      .Check();
-  isolate->ThrowException(error);
-  return {};
+  return TooLong(isolate);
 }
 
-void CopyOneByte(Isolate* isolate, Local<String> text, uint8_t* to) {
+void CopyOneByte(Isolate* isolate, Local<String> text, size_t from, size_t len,
+                 uint8_t* to) {
 #if V8_MAJOR_VERSION >= 13
-  text->WriteOneByteV2(isolate, 0, static_cast<uint32_t>(text->Length()), to);
+  text->WriteOneByteV2(isolate, static_cast<uint32_t>(from),
+                       static_cast<uint32_t>(len), to);
 #else
-  text->WriteOneByte(isolate, to, 0, -1, String::NO_NULL_TERMINATION);
+  text->WriteOneByte(isolate, to, static_cast<int>(from),
+                     static_cast<int>(len), String::NO_NULL_TERMINATION);
+#endif
+}
+
+void CopyTwoByte(Isolate* isolate, Local<String> text, size_t from, size_t len,
+                 uint16_t* to) {
+#if V8_MAJOR_VERSION >= 13
+  text->WriteV2(isolate, static_cast<uint32_t>(from),
+                static_cast<uint32_t>(len), to);
+#else
+  text->Write(isolate, to, static_cast<int>(from), static_cast<int>(len),
+              String::NO_NULL_TERMINATION);
 #endif
 }
 
@@ -401,6 +438,62 @@ size_t CopyUtf8(Isolate* isolate, Local<String> text, char* to, size_t cap) {
 #endif
 }
 
+// Two-byte text is copied first: V8 looks at it more than once, and it may be
+// memory that changes.
+MaybeLocal<String> BytesToString(Isolate* isolate, const uint8_t* data,
+                                 size_t len, bool utf16) {
+  MaybeLocal<String> made;
+
+  if (!utf16) return TextToString(isolate, data, len, true);
+  std::unique_ptr<uint16_t[]> units(new (std::nothrow) uint16_t[len / 2 + 1]);
+  if (units != nullptr && len / 2 <= static_cast<size_t>(String::kMaxLength)) {
+    memcpy(units.get(), data, len);
+    made = String::NewFromTwoByte(isolate, units.get(), NewStringType::kNormal,
+                                  static_cast<int>(len / 2));
+    if (!made.IsEmpty()) return made;
+  }
+  return TooLong(isolate);
+}
+
+// Memory that a string uses in place of its own, until V8 is done with it.
+template <typename Base, typename Unit>
+class OwnedText final : public Base {
+ public:
+  explicit OwnedText(fl_bytes_t* bytes) : bytes_(*bytes) {
+    *bytes = FL_BYTES_INIT;
+  }
+  ~OwnedText() override {
+    fl_bytes_destroy(&bytes_);
+  }
+  const Unit* data() const override {
+    return reinterpret_cast<const Unit*>(bytes_.base);
+  }
+  size_t length() const override {
+    return bytes_.len / sizeof(Unit);
+  }
+
+ private:
+  fl_bytes_t bytes_;
+};
+
+using OwnedLatin1 = OwnedText<String::ExternalOneByteStringResource, char>;
+using OwnedUtf16 = OwnedText<String::ExternalStringResource, uint16_t>;
+
+MaybeLocal<String> AdoptString(Isolate* isolate, fl_bytes_t* bytes,
+                               bool utf16) {
+  MaybeLocal<String> made;
+  if (utf16) {
+    auto text = std::make_unique<OwnedUtf16>(bytes);
+    made = String::NewExternalTwoByte(isolate, text.get());
+    if (!made.IsEmpty()) (void) text.release();
+  } else {
+    auto text = std::make_unique<OwnedLatin1>(bytes);
+    made = String::NewExternalOneByte(isolate, text.get());
+    if (!made.IsEmpty()) (void) text.release();
+  }
+  return made.IsEmpty() ? TooLong(isolate) : made;
+}
+
 // `value` as a string. The callers have one; what is none must not crash.
 bool ToString(Isolate* isolate, napi_value value, Local<String>* string) {
   Local<Value> local = ToLocal(value);
@@ -413,12 +506,24 @@ bool ToString(Isolate* isolate, napi_value value, Local<String>* string) {
   return true;
 }
 
+int ParseJson(Isolate* isolate, TryCatch* caught, MaybeLocal<String> maybe_text,
+              napi_value* result) {
+  Local<String> text;
+  Local<Value> value;
+
+  if (!maybe_text.ToLocal(&text) ||
+      !v8::JSON::Parse(isolate->GetCurrentContext(), text).ToLocal(&value))
+    return Refused(isolate, caught, result);
+  *result = ToNapi(value);
+  return FL_OK;
+}
+
 int AppendOneByte(Isolate* isolate, Local<String> text, fl_bytes_t* out) {
   size_t len = static_cast<size_t>(text->Length());
   // One more for what follows a text: a quote or a newline.
   int rc = fl_bytes_reserve(out, len + 1, SIZE_MAX);
   if (rc != FL_OK) return rc;
-  CopyOneByte(isolate, text, out->base + out->len);
+  CopyOneByte(isolate, text, 0, len, out->base + out->len);
   out->len += len;
   return FL_OK;
 }
@@ -460,10 +565,17 @@ void fl_codec_destroy(fl_codec_t* codec) {
   delete codec;
 }
 
-int fl_codec_write_advanced(fl_codec_t* codec, napi_env, napi_value value,
+int fl_codec_write_advanced(fl_codec_t* codec, napi_env env, napi_value value,
                             fl_bytes_t* out) {
+  size_t used;
+  return fl_codec_write_advanced_at(codec, env, value, nullptr, 0, &used, out);
+}
+
+int fl_codec_write_advanced_at(fl_codec_t* codec, napi_env, napi_value value,
+                               uint8_t* at, size_t room, size_t* used,
+                               fl_bytes_t* out) {
   Isolate* isolate = Isolate::GetCurrent();
-  SerializerDelegate delegate(codec, isolate, out);
+  SerializerDelegate delegate(codec, isolate, at, room, out);
   v8::ValueSerializer serializer(isolate, &delegate);
   bool written = false;
 
@@ -474,7 +586,9 @@ int fl_codec_write_advanced(fl_codec_t* codec, napi_env, napi_value value,
            .To(&written) ||
       !written)
     return FL_ECODEC_EXCEPTION;
-  out->len += serializer.Release().second;
+  size_t len = serializer.Release().second;
+  *used = delegate.in_place() ? len : 0;
+  if (!delegate.in_place()) out->len += len;
   return FL_OK;
 }
 
@@ -541,7 +655,6 @@ int fl_codec_read_json(napi_env, const uint8_t* data, size_t len,
   Isolate* isolate = Isolate::GetCurrent();
   TryCatch caught(isolate);
   Local<String> text;
-  Local<Value> value;
 
   // Most messages that are strings say themselves between their quotes.
   bool literal = len >= 2 && data[0] == '"' && data[len - 1] == '"' &&
@@ -553,11 +666,84 @@ int fl_codec_read_json(napi_env, const uint8_t* data, size_t len,
     return FL_OK;
   }
   bool ascii = fl_scan_is_ascii(data, len);
-  if (!TextToString(isolate, data, len, ascii).ToLocal(&text) ||
-      !v8::JSON::Parse(isolate->GetCurrentContext(), text).ToLocal(&value))
-    return Refused(isolate, &caught, result);
-  *result = ToNapi(value);
+  return ParseJson(isolate, &caught, TextToString(isolate, data, len, ascii),
+                   result);
+}
+
+int fl_codec_measure_string(napi_env, napi_value text, size_t* len,
+                            bool* utf16) {
+  Local<String> string;
+
+  if (!ToString(Isolate::GetCurrent(), text, &string))
+    return FL_ECODEC_EXCEPTION;
+  *utf16 = !string->IsOneByte();
+  *len = static_cast<size_t>(string->Length()) << (*utf16 ? 1 : 0);
   return FL_OK;
+}
+
+void fl_codec_copy_string(napi_env, napi_value text, bool utf16, size_t from,
+                          size_t len, uint8_t* to) {
+  Isolate* isolate = Isolate::GetCurrent();
+  Local<String> string = ToLocal(text).As<String>();
+  if (utf16)
+    CopyTwoByte(isolate, string, from / 2, len / 2,
+                reinterpret_cast<uint16_t*>(to));
+  else
+    CopyOneByte(isolate, string, from, len, to);
+}
+
+int fl_codec_read_string(napi_env, const uint8_t* data, size_t len, bool utf16,
+                         napi_value* result) {
+  Isolate* isolate = Isolate::GetCurrent();
+  TryCatch caught(isolate);
+  Local<String> text;
+
+  if (!BytesToString(isolate, data, len, utf16).ToLocal(&text))
+    return Refused(isolate, &caught, result);
+  *result = ToNapi(text);
+  return FL_OK;
+}
+
+int fl_codec_read_json_string(napi_env, const uint8_t* data, size_t len,
+                              bool utf16, napi_value* result) {
+  Isolate* isolate = Isolate::GetCurrent();
+  TryCatch caught(isolate);
+  return ParseJson(isolate, &caught, BytesToString(isolate, data, len, utf16),
+                   result);
+}
+
+int fl_codec_adopt_string(napi_env, fl_bytes_t* bytes, bool utf16,
+                          napi_value* result) {
+  Isolate* isolate = Isolate::GetCurrent();
+  TryCatch caught(isolate);
+  Local<String> text;
+
+  if (!AdoptString(isolate, bytes, utf16).ToLocal(&text))
+    return Refused(isolate, &caught, result);
+  *result = ToNapi(text);
+  return FL_OK;
+}
+
+int fl_codec_adopt_json_string(napi_env, fl_bytes_t* bytes, bool utf16,
+                               napi_value* result) {
+  Isolate* isolate = Isolate::GetCurrent();
+  TryCatch caught(isolate);
+  return ParseJson(isolate, &caught, AdoptString(isolate, bytes, utf16),
+                   result);
+}
+
+void fl_codec_call(napi_env, napi_value self, napi_value function, size_t argc,
+                   napi_value* argv) {
+  // An exception was reported already where the result is empty.
+  (void) node::MakeCallback(Isolate::GetCurrent(), ToLocal(self).As<Object>(),
+                            ToLocal(function).As<Function>(),
+                            static_cast<int>(argc),
+                            reinterpret_cast<Local<Value>*>(argv), {0, 0});
+}
+
+void fl_codec_at_exit(napi_env, void (*callback)(void*), void* arg) {
+  Local<Context> context = Isolate::GetCurrent()->GetCurrentContext();
+  node::AtExit(node::GetCurrentEnvironment(context), callback, arg);
 }
 
 napi_value fl_codec_array(napi_env, napi_value* values, size_t n) {

@@ -12,6 +12,7 @@
 #define FL_CODEC_H
 
 #include <node_api.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,6 +48,13 @@ void fl_codec_destroy(fl_codec_t *codec);
 int fl_codec_write_advanced(fl_codec_t *codec, napi_env env, napi_value value,
                             fl_bytes_t *out);
 
+/* As fl_codec_write_advanced(), but into the `room` bytes at `at` if that is
+ * enough: `*used` is the number of bytes there then, and nothing is appended to
+ * `out`. Else `*used` is 0. What is at `at` afterwards does not matter to it. */
+int fl_codec_write_advanced_at(fl_codec_t *codec, napi_env env,
+                               napi_value value, uint8_t *at, size_t room,
+                               size_t *used, fl_bytes_t *out);
+
 /* Reads one value. The bytes are not kept. Views and buffers in the value own
  * memory of exactly their size. FL_OK with `*result` the value; FL_ECODEC_VALUE
  * with `*result` what V8 has to say about the bytes; FL_ECODEC_EXCEPTION if the
@@ -66,6 +74,40 @@ int fl_codec_write_json_string(napi_env env, napi_value text, fl_bytes_t *out);
 /* Reads one JSON text in UTF-8. Results as of fl_codec_read_advanced(). */
 int fl_codec_read_json(napi_env env, const uint8_t *data, size_t len,
                        napi_value *result);
+
+/* The length of a JavaScript string as V8 keeps it: one byte a character
+ * (Latin-1), or two bytes a unit (UTF-16). FL_OK, or FL_ECODEC_EXCEPTION for a
+ * value that is no string. */
+int fl_codec_measure_string(napi_env env, napi_value text, size_t *len,
+                            bool *utf16);
+
+/* Copies `len` bytes of the string from byte `from` on, both as of
+ * fl_codec_measure_string(); `to` is aligned for a UTF-16 unit. */
+void fl_codec_copy_string(napi_env env, napi_value text, bool utf16,
+                          size_t from, size_t len, uint8_t *to);
+
+/* Makes a string of Latin-1 bytes, or of UTF-16 units in any alignment, or the
+ * value that they are the JSON text of. The bytes may change meanwhile. Results
+ * as of fl_codec_read_advanced(). */
+int fl_codec_read_string(napi_env env, const uint8_t *data, size_t len,
+                         bool utf16, napi_value *result);
+int fl_codec_read_json_string(napi_env env, const uint8_t *data, size_t len,
+                              bool utf16, napi_value *result);
+
+/* The same, without a copy: takes the memory of `bytes` over, in any case. */
+int fl_codec_adopt_string(napi_env env, fl_bytes_t *bytes, bool utf16,
+                          napi_value *result);
+int fl_codec_adopt_json_string(napi_env env, fl_bytes_t *bytes, bool utf16,
+                               napi_value *result);
+
+/* Calls a JavaScript function from the event loop, as Node calls its own: ticks
+ * and microtasks run afterwards, and what it throws is an uncaught exception. */
+void fl_codec_call(napi_env env, napi_value self, napi_value function,
+                   size_t argc, napi_value *argv);
+
+/* Has `callback` called when the process or the worker ends of itself, after
+ * everything of JavaScript. */
+void fl_codec_at_exit(napi_env env, void (*callback)(void *), void *arg);
 
 /* Makes an array of `n` values; NULL with an exception pending. */
 napi_value fl_codec_array(napi_env env, napi_value *values, size_t n);

@@ -137,8 +137,8 @@ describe('cluster', () => {
         ))), 'end of the cluster')
         assert.strictEqual(stderr, '')
         assert.deepStrictEqual(JSON.parse(stdout), {
-          lanes: party === 'stock' ? ['core', 'core'] : ['pipe', 'pipe'],
-          workerLanes: party === 'stock' ? ['core', 'core'] : ['pipe', 'pipe'],
+          lanes: party === 'stock' ? ['core', 'core'] : ['ring', 'ring'],
+          workerLanes: party === 'stock' ? ['core', 'core'] : ['ring', 'ring'],
           served: { 1: 5, 2: 5 },
           disconnected: [0, null, true],
           killed: [null, 'SIGTERM', false],

@@ -34,7 +34,11 @@ function inDirectory (name) {
 
 /** Everything about a child that can be seen from outside, and its message. */
 async function observe (child) {
-  const message = once(child, 'message').then(([message]) => message, String)
+  // Of the descriptors those that the program gave it; ours come behind them.
+  const { length } = child.stdio
+  const message = once(child, 'message').then(([message]) => message && Object.assign(message, {
+    descriptors: message.descriptors?.slice(0, length)
+  }), String)
   const outside = {
     connected: child.connected,
     keys: Reflect.ownKeys(child).map(String),

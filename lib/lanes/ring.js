@@ -1,0 +1,256 @@
+'use strict'
+
+// The ring lane: messages through memory that the two processes share. Both of
+// them run forklane.
+
+const { AsyncResource } = require('node:async_hooks')
+const { binding } = require('../binding.js')
+const { noJson } = require('../errors.js')
+const { Queue } = require('../queue.js')
+
+// send() returns false when so many bytes wait for room in the ring.
+const HIGH_WATER_MARK = 128 * 1024
+
+// Of one ring, in bytes, chosen by measurement (CONTRIBUTING.md, "The size of the
+// ring").
+const RING_SIZE = 2 * 1024 * 1024
+
+// fl_side_t
+const SIDE = { parent: 0, child: 1 }
+
+const { stringify } = JSON
+
+function ringSize () {
+  const { FORKLANE_RING_SIZE: text } = process.env
+  return text === undefined ? RING_SIZE : Number(text)
+}
+
+/** The descriptors of a ring that a child is going to get. */
+class RingOffer {
+  #own
+  #childs
+
+  /** Throws an error of the system if one cannot be had. */
+  constructor () {
+    const [segment, poll, signal, childPoll, childSignal] = binding.createRing(ringSize())
+    this.#own = { version: binding.ringVersion, segment, poll, signal }
+    this.#childs = [segment, childPoll, childSignal]
+  }
+
+  /**
+   * What the child finds where, for its RingLane.
+   * @param {number} first the number of the first descriptor
+   */
+  describe (first) {
+    return {
+      version: binding.ringVersion, segment: first, poll: first + 1, signal: first + 2
+    }
+  }
+
+  /** For the child, in the order of describe(). */
+  get descriptors () {
+    return this.#childs
+  }
+
+  /** The descriptors of this side; the child's are closed by close(). */
+  get own () {
+    return this.#own
+  }
+
+  /**
+   * Closes what is not needed after the child has been started.
+   * @param {boolean} isTaken whether a RingLane has taken this side
+   */
+  close (isTaken) {
+    binding.closeDescriptors(this.#childs)
+    if (!isTaken) binding.closeDescriptors([this.#own.poll, this.#own.signal])
+  }
+}
+
+class RingLane {
+  #ring
+  #control
+  #owner
+  #resource = new AsyncResource('FORKLANE_RING') // the context that it was made in
+  #callbacks = new Queue() // [number of the message, callback]
+  #isWaiting = false // for room in the ring
+  #isHeldUp = false // the callbacks are, by those of another lane
+  #isReading = false // what was there when the end was asked for
+  #hellos = 0 // of programs that have taken the other end
+
+  /**
+   * Whether both sides mean the same by the bytes. If not, the descriptors are
+   * closed: they are of no use.
+   */
+  static isOurVersion ({ version, segment, poll, signal }) {
+    if (version === binding.ringVersion) return true
+    binding.closeDescriptors([segment, poll, signal])
+    return false
+  }
+
+  /**
+   * Throws if the descriptors are none of a ring.
+   * @param {'parent' | 'child'} side
+   * @param {{segment: number, poll: number, signal: number}} descriptors which are
+   *   the lane's from then on; but the parent closes the segment itself
+   * @param {{handle: object, control: object, mode: string}} parts as of
+   *   internals.inspectChannel()
+   * @param {number} maxMessageSize bytes of text or of V8's format
+   * @param {object} owner what the lane tells of
+   * @param {(values: any[], faults: any[]) => void} owner.deliver as that of
+   *   Delivery
+   * @param {() => void} owner.attached a program has taken the other end
+   * @param {() => void} owner.quiet isBusy() may have become false
+   */
+  constructor (side, descriptors, { handle, control, mode }, maxMessageSize, owner) {
+    this.#control = control
+    this.#owner = owner
+    this.#ring = new binding.Lane(
+      {
+        side: SIDE[side],
+        ...descriptors,
+        socket: handle.fd,
+        advanced: mode === 'advanced',
+        spin: process.env.FORKLANE_SPIN !== '0',
+        maxMessageSize
+      },
+      (values, faults) => this.#resource.runInAsyncScope(this.#receive, this, values, faults),
+      () => this.#resource.runInAsyncScope(this.#published, this)
+    )
+    if (side === 'child') binding.closeDescriptors([descriptors.segment])
+  }
+
+  /** Tells the other side that this one is there. */
+  hello () {
+    this.#ring.hello(binding.ringVersion)
+  }
+
+  #receive (values, faults) {
+    const hellos = this.#ring.hellos()
+    if (hellos !== this.#hellos) {
+      this.#hellos = hellos
+      this.#owner.attached()
+    }
+    if (values.length > 0 || faults.length > 0) this.#owner.deliver(values, faults)
+    this.#owner.quiet()
+  }
+
+  /** Delivers everything that the other side has sent before this call. */
+  readAll () {
+    while (this.#ring.isReadable()) {
+      const faults = []
+      const values = this.#ring.read(faults)
+      this.#receive(values, faults)
+    }
+  }
+
+  /** Whether there is anything to read. */
+  isReadable () {
+    return this.#ring.isReadable()
+  }
+
+  /** The socket has brought the switch of this number. */
+  switched (number) {
+    this.#ring.switched(number)
+  }
+
+  /** What is sent from now on comes after the switch of this number. */
+  switchTo (number) {
+    this.#ring.switch(number)
+    this.#update(this.#ring.waiting())
+  }
+
+  /**
+   * Sends one message, with the results of Node's own `_send()`. Throws what
+   * serialization throws.
+   * @param {any} message
+   * @param {(error: null) => void} [callback]
+   * @returns {boolean} whether the sender may go on at its pace
+   */
+  send (message, callback) {
+    const ring = this.#ring
+    let waiting = ring.send(message)
+    if (waiting === undefined) {
+      const text = stringify(message)
+      if (text === undefined) throw noJson()
+      waiting = ring.text(text)
+    }
+    if (waiting === 0 && !this.#isWaiting && !this.#isHeldUp) {
+      if (typeof callback === 'function') process.nextTick(callback, null)
+      return true
+    }
+    if (typeof callback === 'function') this.#callbacks.push([ring.sent(), callback])
+    this.#update(waiting)
+    return waiting < HIGH_WATER_MARK
+  }
+
+  /** Whether messages wait for room in the ring. */
+  isWaiting () {
+    return this.#isWaiting
+  }
+
+  /** Callbacks wait until releaseCallbacks(), so that their order is kept. */
+  holdCallbacks () {
+    this.#isHeldUp = true
+  }
+
+  releaseCallbacks () {
+    if (!this.#isHeldUp) return
+    this.#isHeldUp = false
+    this.#update(this.#ring.waiting())
+  }
+
+  // While messages wait they keep the process alive, as a write does under Node.
+  #update (waiting) {
+    const isWaiting = waiting > 0
+    if (isWaiting && !this.#isWaiting) this.#control.refCounted()
+    if (!isWaiting && this.#isWaiting) {
+      this.#control.unrefCounted()
+      process.nextTick(() => this.#owner.quiet())
+    }
+    this.#isWaiting = isWaiting
+    if (!this.#isHeldUp) this.#callBack(this.#ring.published())
+  }
+
+  #callBack (published) {
+    const callbacks = this.#callbacks
+    while (callbacks.length > 0 && callbacks.first[0] <= published) {
+      process.nextTick(callbacks.shift()[1], null)
+    }
+  }
+
+  #published () {
+    this.#update(this.#ring.waiting())
+  }
+
+  /** Has isBusy() wait for what has come already, if there is anything. */
+  awaitMessage () {
+    if (!this.#ring.isReadable()) return
+    this.#isReading = true
+    process.nextTick(() => {
+      this.readAll()
+      this.#isReading = false
+      this.#owner.quiet()
+    })
+  }
+
+  /** Whether messages that were sent have not left, or some are waited for. */
+  isBusy () {
+    return this.#isWaiting || this.#isReading
+  }
+
+  /** A number that changes whenever anything moves. */
+  progress () {
+    return this.#ring.waiting()
+  }
+
+  /** Ends the lane. What waits is lost; its callbacks are called. */
+  close () {
+    this.#ring.close()
+    this.#isHeldUp = false
+    this.#update(0)
+    this.#callBack(Infinity)
+  }
+}
+
+module.exports = { RingLane, RingOffer }

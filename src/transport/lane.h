@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One side of a channel in shared memory: a ring to write, a ring to read, the
+ * two wakes, and the event loop that they run in. What does not fit into the
+ * ring waits here, in order; what comes in parts is put together here.
+ *
+ * Everything runs on the thread of the loop.
+ */
+#ifndef FL_LANE_H
+#define FL_LANE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <uv.h>
+
+#include "../core/bytes.h"
+#include "../core/outbox.h"
+#include "../core/record.h"
+#include "../core/ring.h"
+#include "segment.h"
+
+/* Bytes that a frame for fl_lane_push() keeps free before its payload: room for
+ * the header of one record, or for a whole BEGIN. */
+enum { FL_LANE_RESERVE = FL_RECORD_HEADER + sizeof(fl_begin_t) };
+
+typedef struct fl_lane_s fl_lane_t;
+
+/* One message, as fl_lane_next() gives it. */
+typedef struct fl_message_s {
+  fl_kind_t kind;      /* LATIN1 to CONSTANT, or HELLO */
+  uint32_t word;       /* the value of INT32, CONSTANT, HELLO */
+  const uint8_t *data; /* in shared memory, unless `owned` */
+  size_t len;
+  bool owned; /* it came in parts: `lane->assembly` holds it, in private memory
+                 that may be taken over */
+} fl_message_t;
+
+struct fl_lane_s {
+  fl_segment_t segment;
+  fl_ring_producer_t producer;
+  fl_ring_consumer_t consumer;
+  int poll_fd;   /* ours to poll; -1 once closed */
+  int signal_fd; /* wakes the other side */
+  int socket_fd; /* the channel's; only to see that the other side is gone */
+  uv_poll_t poll;
+  uv_idle_t idle; /* runs while there is more to read than one turn may */
+  int open_handles;
+  bool closing;
+  int status; /* FL_OK, or why nothing can be read or written any more */
+
+  /* Out */
+  size_t record_max;  /* largest payload of one record */
+  fl_outbox_t outbox; /* records; behind a BEGIN, the bytes of its parts */
+  uint64_t raw_left;  /* how many of those bytes still wait */
+  uint64_t sent;      /* messages taken by send */
+  uint64_t published; /* of these, the ones that are in the ring as a whole */
+  bool reserved;      /* a record is being made in the ring */
+  bool hungry;        /* the other side was asked to tell when there is room */
+
+  /* In */
+  size_t message_max; /* bytes */
+  uint32_t kinds;     /* bit (1 << kind) for each kind of value that may come */
+  fl_bytes_t assembly;
+  uint64_t assembly_total;
+  fl_kind_t assembly_kind;
+  bool assembling;
+  bool has_record; /* `record` has to be dropped */
+  fl_record_t record;
+  bool paused;            /* at a SWITCH */
+  uint32_t switch_wanted; /* the number of that one */
+  uint32_t switch_seen;   /* the highest number seen on the socket */
+  size_t budget_bytes;    /* what this turn may still read */
+  size_t budget_messages;
+  size_t unreleased; /* bytes dropped since the ring was released */
+  bool asleep;       /* as this side has announced it */
+
+  /* Spinning */
+  bool may_spin;
+  bool asked;          /* something was sent since the last message came */
+  uint32_t spin_skip;  /* so many waits go without */
+  uint32_t spin_price; /* what the next failure costs in waits */
+
+  /* Called in the loop when there may be something to read: reads with
+   * fl_lane_next() until that gives nothing. May close the lane. */
+  void (*on_readable)(fl_lane_t *lane);
+  /* Called in the loop when messages that waited were published. */
+  void (*on_published)(fl_lane_t *lane);
+  /* Called once, after fl_lane_close(): the lane's memory may go. */
+  void (*on_closed)(fl_lane_t *lane);
+  void *data;
+};
+
+typedef struct fl_lane_options_s {
+  fl_side_t side;
+  int segment_fd; /* stays the caller's */
+  int poll_fd;    /* the lane's, from a successful return on */
+  int signal_fd;  /* likewise */
+  int socket_fd;  /* stays the caller's, or -1 */
+  size_t message_max; /* of a message that is received, in bytes */
+  uint32_t kinds;     /* bit (1 << kind) for each kind of value that may come */
+  bool may_spin;
+} fl_lane_options_t;
+
+/* Starts a lane; `lane` is zeroed memory that stays where it is until
+ * on_closed(), with the three callbacks set. Its handles do not keep the loop
+ * alive. FL_OK, FL_ECORRUPT, or a negative code of the system, with nothing
+ * started and nothing taken. */
+int fl_lane_open(fl_lane_t *lane, uv_loop_t *loop,
+                 const fl_lane_options_t *options);
+
+/* Ends it. Harmless when it is closing already. Nothing of what waits is sent:
+ * see fl_lane_flush_at_exit(). */
+void fl_lane_close(fl_lane_t *lane);
+
+/* --- Sending --- */
+
+/* Where a message of `len` bytes can be written at once, or NULL if it has to be
+ * made in private memory. To be followed by fl_lane_commit() or
+ * fl_lane_cancel(); what is sent in between goes first. */
+uint8_t *fl_lane_reserve(fl_lane_t *lane, size_t len);
+
+/* The room behind fl_lane_reserve(lane, 0), in bytes. */
+size_t fl_lane_reserved(const fl_lane_t *lane);
+
+/* Sends the `len` bytes that were written where fl_lane_reserve() said. FL_OK or
+ * FL_ENOMEM (nothing is sent then). */
+int fl_lane_commit(fl_lane_t *lane, fl_kind_t kind, size_t len);
+
+void fl_lane_cancel(fl_lane_t *lane);
+
+/* Sends a value that is in its record's header. FL_OK or FL_ENOMEM. */
+int fl_lane_send_immediate(fl_lane_t *lane, fl_kind_t kind, uint32_t word);
+
+/* Sends what stands in `frame` behind FL_LANE_RESERVE bytes of any content. The
+ * frame's memory may be taken over: it is a valid empty value then. FL_OK or
+ * FL_ENOMEM (nothing is sent then). */
+int fl_lane_push(fl_lane_t *lane, fl_kind_t kind, fl_bytes_t *frame);
+
+/* Publishes what waits, as far as there is room. While much of it waits and the
+ * other side reads, it is waited for, a while. */
+void fl_lane_flush(fl_lane_t *lane);
+
+/* Bytes that wait. */
+size_t fl_lane_waiting(const fl_lane_t *lane);
+
+/* Publishes what waits for as long as the other side goes on reading, and is
+ * there; gives up when nothing moves for `stall_ms`. */
+void fl_lane_flush_at_exit(fl_lane_t *lane, int stall_ms);
+
+/* --- Receiving --- */
+
+/* 1: `m` is the next message, valid until the next call. 0: nothing more for
+ * now. Negative: FL_ECORRUPT, FL_ETOOLONG or FL_ENOMEM: the ring cannot be read
+ * any more, and every later call returns the same. */
+int fl_lane_next(fl_lane_t *lane, fl_message_t *m);
+
+/* Makes fl_lane_next() give all that was published before this call, and no
+ * more, whatever the share of one turn is. */
+void fl_lane_read_all(fl_lane_t *lane);
+
+/* The socket has brought the SWITCH of this number: reads on, in the next turn. */
+void fl_lane_switched(fl_lane_t *lane, uint32_t number);
+
+/* Whether there is anything that could be read now. */
+bool fl_lane_is_readable(const fl_lane_t *lane);
+
+#endif
