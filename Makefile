@@ -16,25 +16,28 @@ CHECKED = -fsanitize=address,undefined -fno-sanitize-recover=all \
 DEFS = -D_XOPEN_SOURCE=700 -DFL_ALLOC_HEADER='"alloc_fault.h"' -Itest/c
 
 CORE = $(wildcard src/core/*.c) src/transport/socket_posix.c
-HELPERS = test/c/alloc_fault.c test/c/memchr_count.c
+HELPERS = test/c/alloc_fault.c test/c/memchr_count.c test/c/ring_memory.c
 TESTS = $(notdir $(basename $(wildcard test/c/*_test.c)))
 CASES = $(wildcard test/c/cases/*.txt)
-FUZZERS = frame text
-FORMATTED = $(wildcard src/*/*.[ch] src/*/*.cc test/c/*.[ch] test/fuzz/*.c)
+FUZZERS = frame ring text
+FORMATTED = $(wildcard src/*/*.[ch] src/*/*.cc test/c/*.[ch] test/fuzz/*.[ch] \
+  test/model/*.[ch] test/model/*/*.h)
 
 LIB_OBJS = $(patsubst %.c,$(OUT)/%.o,$(CORE) $(HELPERS))
 TEST_BINS = $(TESTS:%=$(OUT)/%)
 
-.PHONY: all test fuzz $(FUZZERS:%=fuzz-%) format check-format layers clean
+.PHONY: all test tsan model fuzz $(FUZZERS:%=fuzz-%) format check-format \
+  layers clean
 all: test
 
 # --- Tests ------------------------------------------------------------------
 
-test: $(TEST_BINS)
+test: $(TEST_BINS) $(OUT)/ring_model
 	@set -e; for t in $(TESTS); do \
 	  echo "# $$t"; \
 	  if [ $$t = cases_test ]; then $(OUT)/$$t $(CASES); else $(OUT)/$$t; fi; \
 	done
+	@echo "# ring_model"; $(OUT)/ring_model
 
 $(OUT)/%.o: %.c Makefile
 	@mkdir -p $(@D)
@@ -44,9 +47,41 @@ $(OUT)/%.o: %.c Makefile
 $(OUT)/src/core/scan.o: DEFS += -Dmemchr=fl_test_memchr
 
 $(TEST_BINS): $(OUT)/%: $(OUT)/test/c/%.o $(LIB_OBJS)
-	$(CC) $(CHECKED) $(LDFLAGS) -o $@ $^ -lcmocka
+	$(CC) $(CHECKED) -pthread $(LDFLAGS) -o $@ $^ -lcmocka
 
 -include $(LIB_OBJS:.o=.d) $(TESTS:%=$(OUT)/test/c/%.d)
+
+# What AddressSanitizer has no eye for: whether what one thread writes and the
+# other reads is in order. For longer, with optimization.
+RACES = -O1 -fsanitize=thread -DRECORDS=100000
+RACE_SOURCES = test/c/ring_threads_test.c src/core/ring.c \
+  test/c/alloc_fault.c test/c/ring_memory.c
+
+tsan: $(OUT)/ring_races
+	TSAN_OPTIONS=halt_on_error=1 $<
+
+$(OUT)/ring_races: $(RACE_SOURCES) $(wildcard src/core/*.h test/c/*.h) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(WARN) $(RACES) $(DEFS) $(CFLAGS) -pthread $(LDFLAGS) -o $@ \
+	  $(RACE_SOURCES) -lcmocka
+
+# --- Model ------------------------------------------------------------------
+
+# Every schedule of the ring's two sides. The atomic operations of ring.c become
+# calls of the model, by a header that is found in the place of libc's.
+MODEL_SOURCES = $(wildcard test/model/*.c) src/core/ring.c \
+  test/c/alloc_fault.c test/c/ring_memory.c
+
+model: $(OUT)/ring_model
+	$<
+
+# AddressSanitizer would make it three times as slow; the same code of ring.c
+# runs under it above.
+$(OUT)/ring_model: $(MODEL_SOURCES) $(wildcard src/core/*.h test/c/*.h) \
+    $(wildcard test/model/*.h test/model/*/*.h) Makefile
+	@mkdir -p $(@D)
+	$(CC) $(WARN) -O2 -fsanitize=undefined -fno-sanitize-recover=all $(DEFS) \
+	  -Itest/model/stepped $(CFLAGS) $(LDFLAGS) -o $@ $(MODEL_SOURCES) -lcmocka
 
 # --- Fuzzing ----------------------------------------------------------------
 
@@ -60,9 +95,10 @@ $(FUZZERS:%=fuzz-%): fuzz-%: $(OUT)/fuzz_%
 	  -verbosity=0 -print_final_stats=1 \
 	  -artifact_prefix=$(OUT)/$*- $(OUT)/corpus/$* test/fuzz/corpus/$*
 
-FUZZ_SOURCES = $(wildcard src/core/*.c) test/c/alloc_fault.c
+FUZZ_SOURCES = $(wildcard src/core/*.c) test/c/alloc_fault.c \
+  test/c/ring_memory.c
 $(FUZZERS:%=$(OUT)/fuzz_%): $(OUT)/fuzz_%: test/fuzz/fuzz_%.c $(FUZZ_SOURCES) \
-    $(wildcard src/core/*.h test/c/*.h) Makefile
+    $(wildcard src/core/*.h test/c/*.h test/fuzz/*.h) Makefile
 	@mkdir -p $(@D)
 	$(CLANG) $(WARN) -O1 -fsanitize=fuzzer,address,undefined \
 	  -fno-sanitize-recover=all $(DEFS) -o $@ $< $(FUZZ_SOURCES)

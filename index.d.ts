@@ -5,11 +5,14 @@ import type { ChildProcess } from 'node:child_process'
 export * from 'node:child_process'
 
 /** How the messages of one direction travel. */
-export type LaneName = 'core' | 'pipe'
+export type LaneName = 'core' | 'pipe' | 'ring'
 
 /** How the messages of a channel travel. */
 export interface Lane {
-  /** `'core'`: Node's own code. `'pipe'`: Node's socket and wire format, with framing and serialization in C. */
+  /**
+   * `'core'`: Node's own code. `'pipe'`: Node's socket and wire format, with framing and serialization in C.
+   * `'ring'`: memory that both processes share.
+   */
   readonly send: LaneName
   readonly receive: LaneName
   /** Why it is no better lane; `null` if there is none. */

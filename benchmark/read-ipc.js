@@ -5,8 +5,9 @@
 // The project's version of Node's benchmark child-process-read-ipc: the child
 // sends one string of `len` dots until send() returns false, then again in the
 // next turn of the event loop (fixtures/flood.js); the parent counts what
-// arrives (fixtures/trial-parent.js, which also says what is counted). Both
-// ends are stock Node, or both are forklane.
+// arrives (fixtures/trial-flood.js; helpers/counter.js says what is counted).
+// Both ends are stock Node, or both are forklane. The small objects are 64
+// different ones (helpers/small-objects.js), sent in turn.
 //
 // A sender that outruns its channel with large messages queues them without
 // bound, since send() accepts them also when it returns false. So each sender,
@@ -19,34 +20,43 @@
 // --quoted is the older form of the benchmark: the message is the JSON text of
 // the string, so it begins and ends with a quote that JSON has to escape.
 
-const { BenchmarkError, main } = require('./helpers/driver.js')
+const { main } = require('./helpers/driver.js')
+const { messageRows } = require('./helpers/messages.js')
+const { DEFAULT_LANE, LANE_OPTION, QUOTED_OPTION, oneOrMoreOf } = require('./helpers/options.js')
+const { floodTable } = require('./helpers/tables.js')
+const { stockAndForklane } = require('./helpers/variants.js')
 
 main({
   name: 'read-ipc',
-  question: 'messages per second from a child that sends a string as fast as send() lets it',
+  question: 'messages per second from a child that sends as fast as send() lets it',
+  hasMemoryLimit: true,
   defaults: {
+    kind: 'string,objects',
     len: '64,256,1024,4096,16384,65536,1048576,16777216',
     serialization: 'json,advanced',
     dur: '0.3',
     rounds: '5',
-    lane: 'pipe',
+    lane: DEFAULT_LANE,
     quick: { len: '64,4096,65536,1048576', dur: '0.2', rounds: '3' }
   },
   options: {
-    lane: { type: 'string', value: 'LANE', help: 'the lane that forklane has to be on' }
+    kind: { type: 'string', value: 'KINDS', help: 'some of string,payload,object,objects' },
+    quoted: QUOTED_OPTION,
+    lane: LANE_OPTION
   },
 
-  prepare ({ lane }) {
-    if (!['pipe', 'ring'].includes(lane)) {
-      throw new BenchmarkError(`--lane: '${lane}' is not one of pipe, ring`)
-    }
+  prepare (options) {
+    options.kind = oneOrMoreOf('kind', options.kind, ['string', 'payload', 'object', 'objects'])
   },
 
-  cases ({ len, serialization, quoted = false }) {
-    return serialization.flatMap((mode) => len.map((length) => ({
-      title: `${quoted ? 'quoted string' : 'string'} of ${length}`,
+  tables: () => [floodTable],
+
+  cases ({ kind, len, serialization, quoted }) {
+    return serialization.flatMap((mode) => messageRows(kind, len, quoted).map((row) => ({
+      ...row,
+      table: floodTable.name,
       serialization: mode,
-      message: { kind: 'string', len: length, quoted }
+      variants: stockAndForklane('trial-flood.js')
     })))
   }
 })

@@ -10,35 +10,19 @@
 //
 // Needs a C compiler: `cc`, or what CC names.
 
-const { spawnSync } = require('node:child_process')
 const fs = require('node:fs')
-const os = require('node:os')
-const path = require('node:path')
-const { BenchmarkError, main, oneOrMoreOf } = require('./helpers/driver.js')
-const { makeFrame, makeMessage } = require('./helpers/messages.js')
+const { compile } = require('./helpers/compile.js')
+const { main } = require('./helpers/driver.js')
+const { makeFrame, makeMessages, messageRows } = require('./helpers/messages.js')
+const { QUOTED_OPTION, oneOrMoreOf } = require('./helpers/options.js')
+const { floodTable } = require('./helpers/tables.js')
+const { temporaryFile } = require('./helpers/temporary.js')
+const { stockAndForklane } = require('./helpers/variants.js')
 
-const SOURCE = path.join(__dirname, 'fixtures', 'producer.c')
-
-let directory
-
-function makeDirectory () {
-  directory = fs.mkdtempSync(path.join(os.tmpdir(), 'forklane-read-side-'))
-  process.on('exit', () => fs.rmSync(directory, { recursive: true, force: true }))
-}
-
-function compile () {
-  const compiler = process.env.CC || 'cc'
-  const program = path.join(directory, 'producer')
-  const { error, status, stderr } = spawnSync(
-    compiler, ['-O2', '-Wall', '-Wextra', '-o', program, SOURCE], { encoding: 'utf8' })
-  if (error) throw new BenchmarkError(`Cannot run the C compiler '${compiler}': ${error.message}`)
-  if (status !== 0) throw new BenchmarkError(`The producer does not compile:\n${stderr}`.trimEnd())
-  return program
-}
-
-function writeFrame (name, message, serialization) {
-  const file = path.join(directory, name)
-  fs.writeFileSync(file, makeFrame(makeMessage(message), serialization))
+function writeFrames (name, message, serialization) {
+  const file = temporaryFile(name)
+  const frames = makeMessages(message).map((each) => makeFrame(each, serialization))
+  fs.writeFileSync(file, Buffer.concat(frames))
   return file
 }
 
@@ -53,32 +37,29 @@ main({
     serialization: 'json,advanced',
     dur: '0.3',
     rounds: '5',
-    lane: 'pipe',
+    lane: 'pipe', // the child is not forklane
     quick: { len: '64,65536', dur: '0.2', rounds: '3' }
   },
   options: {
-    kind: { type: 'string', value: 'KINDS', help: 'string,object or one of them' }
+    kind: { type: 'string', value: 'KINDS', help: 'some of string,payload,object,objects' },
+    quoted: QUOTED_OPTION
   },
 
   prepare (options) {
-    options.kind = oneOrMoreOf('kind', options.kind, ['string', 'object'])
-    makeDirectory()
-    producer = compile()
+    options.kind = oneOrMoreOf('kind', options.kind, ['string', 'payload', 'object', 'objects'])
+    producer = compile('producer')
   },
 
-  cases ({ kind, len, serialization, quoted = false }) {
-    const messages = kind.flatMap((name) => name === 'object'
-      ? [{ title: 'small object', message: { kind: name } }]
-      : len.map((length) => ({
-        title: `${quoted ? 'quoted string' : 'string'} of ${length}`,
-        message: { kind: name, len: length, quoted }
-      })))
-    return serialization.flatMap((mode) => messages.map(({ title, message }, i) => ({
-      title,
+  tables: () => [floodTable],
+
+  cases ({ kind, len, serialization, quoted }) {
+    return serialization.flatMap((mode) => messageRows(kind, len, quoted).map((row, i) => ({
+      ...row,
+      table: floodTable.name,
       serialization: mode,
-      message,
+      variants: stockAndForklane('trial-flood.js'),
       producer,
-      frame: writeFrame(`${mode}-${i}`, message, mode)
+      frame: writeFrames(`${mode}-${i}`, row.message, mode)
     })))
   }
 })

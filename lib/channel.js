@@ -13,7 +13,6 @@
 // order of all messages to read the ring before the socket.
 
 const { Delivery } = require('./delivery.js')
-const { Finish } = require('./finish.js')
 const internals = require('./internals.js')
 
 const MAX_MESSAGE_SIZE = 'FORKLANE_MAX_MESSAGE_SIZE'
@@ -237,6 +236,7 @@ class Channel {
       if (this.#hasEnded) this.#finish.end()
       return
     }
+    const { Finish } = require('./finish.js')
     const lanes = this.#hasEnded ? [] : this.#lanes()
     for (const lane of lanes) lane.awaitMessage()
     this.#finish = new Finish(lanes, () => {
@@ -244,7 +244,7 @@ class Channel {
       proceed()
       this.#ring?.close()
     })
-    this.#finish.check()
+    this.#finish.start()
   }
 
   // The other side is gone, and what it sent through the ring is still there.

@@ -4,7 +4,6 @@
 // the program talks to, one by one, or wait there for a listener.
 
 const { AsyncResource } = require('node:async_hooks')
-const { corrupt } = require('./errors.js')
 const { Queue } = require('./queue.js')
 
 const INTERNAL_PREFIX = 'NODE_'
@@ -143,7 +142,7 @@ class Delivery {
   fail (reason, isLost) {
     const target = this.#target
     try {
-      target.emit('error', corrupt(reason))
+      target.emit('error', require('./errors.js').corrupt(reason))
     } finally {
       if (isLost && target.connected) target.disconnect()
     }

@@ -19,7 +19,12 @@ class Finish {
   constructor (lanes, done) {
     this.#lanes = lanes
     this.#done = done
-    this.#watch()
+  }
+
+  /** Begins to wait; `done` is called at once if no lane is busy. */
+  start () {
+    this.check()
+    if (this.#done) this.#watch()
   }
 
   /** To be called when a lane may not be busy any more. */

@@ -3,23 +3,69 @@
 // The messages that the benchmarks send, and the bytes that carry them.
 
 const v8 = require('node:v8')
+const { makeSmallObjects } = require('./small-objects.js')
 
 const TEXT = 'The quick brown fox jumps over the lazy dog'
 
-/**
- * @param {{kind: 'string' | 'object', len?: number, quoted?: boolean}} options
- *   a string of `len` dots, `quoted` for the JSON text of that string; or a
- *   small object
- */
-function makeMessage ({ kind, len, quoted }) {
-  if (kind === 'object') return { id: 123, name: 'hello', ok: true, list: [1, 2, 3], text: TEXT }
-  const dots = '.'.repeat(len)
-  return quoted ? JSON.stringify(dots) : dots
+const dots = (len) => '.'.repeat(len)
+
+// Each with its title, and the messages that are sent in turn.
+const KINDS = {
+  string: {
+    title: ({ len, quoted }) => `${quoted ? 'quoted string' : 'string'} of ${len}`,
+    make: ({ len, quoted }) => [quoted ? JSON.stringify(dots(len)) : dots(len)]
+  },
+  payload: {
+    title: ({ len }) => `{payload} of ${len}`,
+    make: ({ len }) => [{ payload: dots(len) }]
+  },
+  object: {
+    title: () => 'small object',
+    make: () => [{ id: 123, name: 'hello', ok: true, list: [1, 2, 3], text: TEXT }]
+  },
+  objects: {
+    title: () => 'small objects',
+    make: makeSmallObjects
+  }
 }
 
-/** What a message counts for in MB/s: a string its length, an object its JSON text. */
-function sizeOf (message) {
-  return typeof message === 'string' ? message.length : JSON.stringify(message).length
+const HAVE_LENGTH = ['string', 'payload']
+
+/**
+ * @param {{kind: string, len?: number, quoted?: boolean}} options 'string' is
+ *   `len` dots, `quoted` the JSON text of that; 'payload' an object that holds
+ *   that string; 'object' one small object; 'objects' many different ones
+ * @returns {any[]} what is sent in turn, over and over
+ */
+function makeMessages (options) {
+  return KINDS[options.kind].make(options)
+}
+
+/** @returns {() => any} which gives the messages in turn, over and over */
+function inTurn (messages) {
+  let last = messages.length - 1
+  return () => {
+    last = last + 1 < messages.length ? last + 1 : 0
+    return messages[last]
+  }
+}
+
+/** Rows with a `title` and the `message` options: each kind, in each length if it has one. */
+function messageRows (kinds, lengths, quoted = false) {
+  return kinds.flatMap((kind) => HAVE_LENGTH.includes(kind)
+    ? lengths.map((len) => ({ kind, len, ...(kind === 'string' ? { quoted } : {}) }))
+    : [{ kind }]
+  ).map((message) => ({ title: KINDS[message.kind].title(message), message }))
+}
+
+/**
+ * What one of the messages counts for in MB/s, on average: a string its length,
+ * an object its JSON text.
+ */
+function sizeOf (messages) {
+  const sizes = messages.map((message) =>
+    typeof message === 'string' ? message.length : JSON.stringify(message).length)
+  return sizes.reduce((sum, size) => sum + size) / messages.length
 }
 
 /**
@@ -36,4 +82,4 @@ function makeFrame (message, serialization) {
   return Buffer.concat([length, body])
 }
 
-module.exports = { makeFrame, makeMessage, sizeOf }
+module.exports = { inTurn, makeFrame, makeMessages, messageRows, sizeOf }

@@ -27,17 +27,10 @@ function median (values) {
  *   share of the median, null where the median is 0
  */
 function summarize (values) {
-  const middle = median(values)
+  const ends = middleAndEnds(values)
   const q1 = quantile(values, 0.25)
   const q3 = quantile(values, 0.75)
-  return {
-    median: middle,
-    q1,
-    q3,
-    min: Math.min(...values),
-    max: Math.max(...values),
-    spread: middle === 0 ? null : (q3 - q1) / 2 / middle
-  }
+  return { ...ends, q1, q3, spread: ends.median === 0 ? null : (q3 - q1) / 2 / ends.median }
 }
 
 /**
@@ -58,12 +51,25 @@ function ratio (rounds) {
     rate(candidate) / rate({ ...baseline, count: Math.max(baseline.count, 1) }))
   const isZero = ({ baseline }) => baseline.count === 0
   return {
-    median: median(ratios),
-    min: Math.min(...ratios),
-    max: Math.max(...ratios),
+    ...middleAndEnds(ratios),
     atLeast: rounds.some(isZero),
     baselineIsZero: rounds.every(isZero)
   }
+}
+
+/**
+ * How many times shorter one variant's time is than another's, from pairs of
+ * trials that ran next to each other.
+ * @param {Array<{baseline: number, candidate: number}>} rounds
+ * @returns as ratio()
+ */
+function ratioOfTimes (rounds) {
+  const ratios = rounds.map(({ baseline, candidate }) => baseline / candidate)
+  return { ...middleAndEnds(ratios), atLeast: false, baselineIsZero: false }
+}
+
+function middleAndEnds (values) {
+  return { median: median(values), min: Math.min(...values), max: Math.max(...values) }
 }
 
 /** Messages per second. */
@@ -71,4 +77,12 @@ function rate ({ count, seconds }) {
   return count / seconds
 }
 
-module.exports = { median, quantile, rate, ratio, summarize }
+/**
+ * What is told of the single times of a trial.
+ * @param {import('node:perf_hooks').Histogram} histogram of nanoseconds
+ */
+function percentiles (histogram) {
+  return { p50: histogram.percentile(50), p99: histogram.percentile(99) }
+}
+
+module.exports = { percentiles, rate, ratio, ratioOfTimes, summarize }

@@ -5,7 +5,6 @@
 // format.
 
 const { binding } = require('../binding.js')
-const { noJson, systemError } = require('../errors.js')
 const internals = require('../internals.js')
 
 const {
@@ -128,7 +127,7 @@ class PipeLane {
       this.#waiting = waiting
       if (this.#inFlight === 0) error = this.#submitNext()
     }
-    if (error !== 0) fail(systemError(error, 'write'))
+    if (error !== 0) fail(require('../errors.js').systemError(error, 'write'))
     return handle.writeQueueSize + this.#waiting < HIGH_WATER_MARK
   }
 
@@ -173,7 +172,7 @@ class PipeLane {
       if (waiting !== undefined) return waiting
     }
     const text = stringify(message)
-    if (text === undefined) throw noJson()
+    if (text === undefined) throw require('../errors.js').noJson()
     return this.#writer.text(this.#free(), text)
   }
 

@@ -5,7 +5,6 @@
 
 const { AsyncResource } = require('node:async_hooks')
 const { binding } = require('../binding.js')
-const { noJson } = require('../errors.js')
 const { Queue } = require('../queue.js')
 
 // send() returns false when so many bytes wait for room in the ring.
@@ -172,7 +171,7 @@ class RingLane {
     let waiting = ring.send(message)
     if (waiting === undefined) {
       const text = stringify(message)
-      if (text === undefined) throw noJson()
+      if (text === undefined) throw require('../errors.js').noJson()
       waiting = ring.text(text)
     }
     if (waiting === 0 && !this.#isWaiting && !this.#isHeldUp) {

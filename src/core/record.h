@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-/* Kinds. A value is one record, or FL_KIND_BEGIN and then parts; the numbers are
- * part of the format. */
+/* Kinds. A value is one record, or FL_KIND_BEGIN and then parts; the numbers
+ * are part of the format. */
 typedef enum fl_kind {
   FL_KIND_LATIN1 = 1,      /* a string, one byte a character */
   FL_KIND_UTF16 = 2,       /* a string, two bytes a unit, native endian */

@@ -85,7 +85,8 @@ static bool advance(fl_ring_producer_t *p, size_t size) {
          atomic_exchange_explicit(&s->asleep, 0, memory_order_relaxed) != 0;
 }
 
-static void put_header(uint8_t *to, uint32_t word, uint8_t kind, uint8_t flags) {
+static void put_header(uint8_t *to, uint32_t word, uint8_t kind,
+                       uint8_t flags) {
   memcpy(to, &word, sizeof(word));
   to[4] = kind;
   to[5] = flags;
@@ -126,7 +127,8 @@ int fl_ring_next(fl_ring_consumer_t *c, fl_record_t *r) {
   size_t available;
 
   if (c->head == c->tail) {
-    uint64_t head = atomic_load_explicit(&c->shared->head, memory_order_acquire);
+    uint64_t head =
+        atomic_load_explicit(&c->shared->head, memory_order_acquire);
     if (head == c->tail) return 0;
     if (!is_span(c->tail, head, c->size)) return FL_ECORRUPT;
     c->head = head;
@@ -178,7 +180,8 @@ bool fl_ring_release(fl_ring_consumer_t *c) {
 
 bool fl_ring_has_records(const fl_ring_consumer_t *c) {
   return c->head != c->tail ||
-         atomic_load_explicit(&c->shared->head, memory_order_seq_cst) != c->tail;
+         atomic_load_explicit(&c->shared->head, memory_order_seq_cst) !=
+             c->tail;
 }
 
 size_t fl_ring_unread(const fl_ring_consumer_t *c) {

@@ -4,10 +4,10 @@
  * processes share (PROTOCOL.md, "The ring"). One thread produces, one consumes,
  * nobody locks.
  *
- * The two sides share a control block and a run of bytes of a power of two, which
- * is mapped twice in a row: a record that begins near the end of the ring goes
- * on in the second copy, so no record is ever split. `head` and `tail` count the
- * bytes that were ever written and read; both only grow.
+ * The two sides share a control block and a run of bytes of a power of two,
+ * which is mapped twice in a row: a record that begins near the end of the ring
+ * goes on in the second copy, so no record is ever split. `head` and `tail`
+ * count the bytes that were ever written and read; both only grow.
  *
  *   fl_ring_shared_t        written by     offset
  *   +-------------------+
@@ -27,8 +27,8 @@
  *   +----------------+------+-------+----------+---- ... ----+- ... -+
  *     native endian    8 bits 8 bits  16 bits
  *
- * `word` is the length of the payload in bytes; a record of a kind that has none
- * keeps its value there instead (FL_RECORD_IMMEDIATE in `flags`).
+ * `word` is the length of the payload in bytes; a record of a kind that has
+ * none keeps its value there instead (FL_RECORD_IMMEDIATE in `flags`).
  *
  * The other side's memory is input. A side keeps its own position privately and
  * never reads it back; it reads the other's once, checks it, and uses the copy.
@@ -105,8 +105,8 @@ int fl_ring_consumer_init(fl_ring_consumer_t *c, fl_ring_shared_t *shared,
 
 /* --- Producer --- */
 
-/* How many bytes of records fit, at least `wanted` if that is possible: looks at
- * the consumer's position only if fewer are known to fit. FL_ECORRUPT as a
+/* How many bytes of records fit, at least `wanted` if that is possible: looks
+ * at the consumer's position only if fewer are known to fit. FL_ECORRUPT as a
  * negative result. */
 int64_t fl_ring_space(fl_ring_producer_t *p, size_t wanted);
 
@@ -123,8 +123,8 @@ bool fl_ring_publish(fl_ring_producer_t *p, uint8_t kind, uint32_t len);
 bool fl_ring_publish_immediate(fl_ring_producer_t *p, uint8_t kind,
                                uint32_t word);
 
-/* Publishes `size` bytes of records in the form that they have in the ring. They
- * must fit. Result as above. */
+/* Publishes `size` bytes of records in the form that they have in the ring.
+ * They must fit. Result as above. */
 bool fl_ring_publish_raw(fl_ring_producer_t *p, const uint8_t *records,
                          size_t size);
 
@@ -134,8 +134,8 @@ bool fl_ring_await_space(fl_ring_producer_t *p, size_t wanted);
 
 /* --- Consumer --- */
 
-/* 1: `r` is the next record, which stays until fl_ring_drop(). 0: there is none.
- * FL_ECORRUPT. */
+/* 1: `r` is the next record, which stays until fl_ring_drop(). 0: there is
+ * none. FL_ECORRUPT. */
 int fl_ring_next(fl_ring_consumer_t *c, fl_record_t *r);
 
 /* Goes past the record that fl_ring_next() gave. The producer does not see it

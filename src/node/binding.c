@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the addon exports: Reader, Writer, Lane, createRing(),
- * closeDescriptors(), ringVersion, setHelpers(), fatalException() and v8Abi. All state is per environment and is freed with it; nothing here
- * outlives a worker.
+ * closeDescriptors(), ringVersion, setHelpers(), fatalException() and v8Abi.
+ * All state is per environment and is freed with it; nothing here outlives a
+ * worker.
  */
 #include <node_api.h>
 #include <stdio.h>

@@ -12,8 +12,8 @@
 typedef struct fl_lane_wrap_s fl_lane_wrap_t;
 
 typedef struct fl_env_s {
-  fl_codec_t *codec;     /* NULL until lib/codec.js has called setHelpers() */
-  fl_lane_wrap_t *lanes; /* the open ones */
+  fl_codec_t *codec;      /* NULL until lib/codec.js has called setHelpers() */
+  fl_lane_wrap_t *lanes;  /* the open ones */
   struct fl_env_s **exit; /* points back here; outlives it if need be */
 } fl_env_t;
 
@@ -28,7 +28,8 @@ void fl_env_throw(napi_env env, int status);
 napi_value fl_js_define_reader(napi_env env);
 napi_value fl_js_define_writer(napi_env env);
 
-/* Adds the class Lane and what belongs to it; NULL with an exception pending. */
+/* Adds the class Lane and what belongs to it; NULL with an exception pending.
+ */
 napi_value fl_js_define_lane(napi_env env, napi_value exports);
 
 /* Sends what waits in the lanes of this environment, which ends. */

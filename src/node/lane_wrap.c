@@ -129,11 +129,10 @@ static int read_bytes(fl_lane_wrap_t *w, const fl_message_t *m,
   switch (m->kind) {
     case FL_KIND_LATIN1:
     case FL_KIND_UTF16:
-      return m->owned
-                 ? fl_codec_adopt_string(env, assembly,
-                                         m->kind == FL_KIND_UTF16, value)
-                 : fl_codec_read_string(env, m->data, m->len,
-                                        m->kind == FL_KIND_UTF16, value);
+      return m->owned ? fl_codec_adopt_string(env, assembly,
+                                              m->kind == FL_KIND_UTF16, value)
+                      : fl_codec_read_string(env, m->data, m->len,
+                                             m->kind == FL_KIND_UTF16, value);
     case FL_KIND_JSON_LATIN1:
     case FL_KIND_JSON_UTF16:
       return m->owned ? fl_codec_adopt_json_string(
@@ -170,9 +169,10 @@ static int read_value(fl_lane_wrap_t *w, const fl_message_t *m,
       status = napi_create_double(w->env, number, value);
       break;
     case FL_KIND_CONSTANT:
-      status = m->word == FL_CONSTANT_NULL
-                   ? napi_get_null(w->env, value)
-                   : napi_get_boolean(w->env, m->word == FL_CONSTANT_TRUE, value);
+      status =
+          m->word == FL_CONSTANT_NULL
+              ? napi_get_null(w->env, value)
+              : napi_get_boolean(w->env, m->word == FL_CONSTANT_TRUE, value);
       break;
     default:
       return read_bytes(w, m, value);
@@ -311,8 +311,8 @@ static napi_value fl_js_lane_is_readable(napi_env env,
 
   if (w == NULL) return NULL;
   FL_TRY(env,
-         napi_get_boolean(env, !w->lane.closing && fl_lane_is_readable(&w->lane),
-                          &result));
+         napi_get_boolean(
+             env, !w->lane.closing && fl_lane_is_readable(&w->lane), &result));
   return result;
 }
 
@@ -350,6 +350,33 @@ static void end_frame(fl_lane_wrap_t *w, fl_bytes_t *frame) {
   w->scratch = *frame;
 }
 
+/* Straight from the string into the ring, part by part, and only what has no
+ * room there into private memory. */
+static int send_string_in_parts(fl_lane_wrap_t *w, napi_value text, size_t len,
+                                bool utf16) {
+  fl_bytes_t rest;
+  size_t from = 0;
+  size_t n;
+  uint8_t *at;
+  int rc;
+
+  while (from < len && (at = fl_lane_part(&w->lane, len - from, &n)) != NULL) {
+    fl_codec_copy_string(w->env, text, utf16, from, n, at);
+    from += n;
+    fl_lane_end_part(&w->lane, n, from == len);
+  }
+  if (from == len) return FL_OK;
+
+  rc = begin_frame(w, &rest, len - from);
+  if (rc == FL_OK) {
+    fl_codec_copy_string(w->env, text, utf16, from, len - from, rest.base);
+    rest.len = len - from;
+    rc = fl_lane_push_rest(&w->lane, &rest);
+  }
+  end_frame(w, &rest);
+  return rc;
+}
+
 /* `kind` is that of one-byte text, and one below that of two-byte text. */
 static int send_string(fl_lane_wrap_t *w, fl_kind_t kind, napi_value text) {
   fl_bytes_t frame;
@@ -365,6 +392,8 @@ static int send_string(fl_lane_wrap_t *w, fl_kind_t kind, napi_value text) {
     fl_codec_copy_string(w->env, text, utf16, 0, len, at);
     return fl_lane_commit(&w->lane, kind, len);
   }
+  if (len > w->lane.record_max && fl_lane_begin(&w->lane, kind, len))
+    return send_string_in_parts(w, text, len, utf16);
   rc = begin_frame(w, &frame, len);
   if (rc == FL_OK) {
     fl_codec_copy_string(w->env, text, utf16, 0, len, frame.base + frame.len);
@@ -385,7 +414,8 @@ static int send_double(fl_lane_wrap_t *w, double value) {
     return fl_lane_commit(&w->lane, FL_KIND_DOUBLE, sizeof(value));
   }
   rc = begin_frame(w, &frame, sizeof(value));
-  if (rc == FL_OK) rc = fl_bytes_append(&frame, &value, sizeof(value), SIZE_MAX);
+  if (rc == FL_OK)
+    rc = fl_bytes_append(&frame, &value, sizeof(value), SIZE_MAX);
   if (rc == FL_OK) rc = fl_lane_push(&w->lane, FL_KIND_DOUBLE, &frame);
   end_frame(w, &frame);
   return rc;
@@ -423,9 +453,9 @@ static int send_advanced(fl_lane_wrap_t *w, napi_value value) {
   rc = begin_frame(w, &frame, 0);
   if (rc == FL_OK) {
     at = fl_lane_reserve(&w->lane, ROOM_FOR_OBJECT);
-    rc = fl_codec_write_advanced_at(
-        state->codec, w->env, value, at,
-        at == NULL ? 0 : fl_lane_reserved(&w->lane), &used, &frame);
+    rc = fl_codec_write_advanced_at(state->codec, w->env, value, at,
+                                    at == NULL ? 0 : fl_lane_reserved(&w->lane),
+                                    &used, &frame);
     if (used > 0)
       rc = fl_lane_commit(&w->lane, FL_KIND_V8, used);
     else if (at != NULL)
@@ -478,8 +508,9 @@ static napi_value sent(fl_lane_wrap_t *w, int rc) {
 
 /* send(value) -> number or undefined
  *
- * Sends a message; the number of bytes that wait for room in the ring. Undefined,
- * with nothing done, for an object in json mode: its text is what to send. */
+ * Sends a message; the number of bytes that wait for room in the ring.
+ * Undefined, with nothing done, for an object in json mode: its text is what to
+ * send. */
 static napi_value fl_js_lane_send(napi_env env, napi_callback_info info) {
   napi_value argv[1];
   fl_lane_wrap_t *w = unwrap(env, info, 1, argv);
@@ -678,8 +709,8 @@ static napi_value fl_js_create_ring(napi_env env, napi_callback_info info) {
   return result;
 }
 
-/* closeDescriptors(array): what createRing() gave. Node's own close() would warn
- * of descriptors in a worker that it has not opened. */
+/* closeDescriptors(array): what createRing() gave. Node's own close() would
+ * warn of descriptors in a worker that it has not opened. */
 static napi_value fl_js_close_descriptors(napi_env env,
                                           napi_callback_info info) {
   size_t argc = 1;
@@ -726,9 +757,8 @@ napi_value fl_js_define_lane(napi_env env, napi_value exports) {
   FL_TRY(env, napi_create_function(env, "createRing", NAPI_AUTO_LENGTH,
                                    fl_js_create_ring, NULL, &value));
   FL_TRY(env, napi_set_named_property(env, exports, "createRing", value));
-  FL_TRY(env,
-         napi_create_function(env, "closeDescriptors", NAPI_AUTO_LENGTH,
-                              fl_js_close_descriptors, NULL, &value));
+  FL_TRY(env, napi_create_function(env, "closeDescriptors", NAPI_AUTO_LENGTH,
+                                   fl_js_close_descriptors, NULL, &value));
   FL_TRY(env, napi_set_named_property(env, exports, "closeDescriptors", value));
   FL_TRY(env, napi_create_int32(env, FL_SEGMENT_VERSION, &value));
   FL_TRY(env, napi_set_named_property(env, exports, "ringVersion", value));

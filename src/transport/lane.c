@@ -15,22 +15,23 @@
 enum { TURN_BYTES = 1024 * 1024, TURN_MESSAGES = 1024 };
 static const uint64_t TURN_NS = 200 * 1000;
 
-/* Room is given back in steps: each costs a cache line that the producer reads. */
+/* Room is given back in steps: each costs a cache line that the producer reads.
+ */
 enum { RELEASE_SHARE = 16 };
 
 /* A part is small enough for both sides to work at once on one message. */
 enum { PART_MAX = 64 * 1024 };
 
-/* While more than PATIENT_ABOVE bytes wait and the other side is reading, a turn
- * stays with them for up to FLUSH_MAX bytes: coming back for each bit of room
- * would cost a turn each, however long a turn is. */
+/* While more than PATIENT_ABOVE bytes wait and the other side is reading, a
+ * turn stays with them for up to FLUSH_MAX bytes: coming back for each bit of
+ * room would cost a turn each, however long a turn is. */
 enum { PATIENT_ABOVE = 256 * 1024, FLUSH_MAX = 16 * 1024 * 1024 };
 enum { PATIENCE_MS = 1 };
 
 /* Waking a core that sleeps takes tens of microseconds on a virtual machine. A
- * receiver that has asked something, and had its last answers within the window,
- * looks for the next one so long before it sleeps. Each failure costs twice as
- * many waits without, so that what does not pay costs nothing. */
+ * receiver that has asked something, and had its last answers within the
+ * window, looks for the next one so long before it sleeps. Each failure costs
+ * twice as many waits without, so that what does not pay costs nothing. */
 static const uint64_t SPIN_NS = 50 * 1000;
 enum { SPIN_PRICE_MAX = 1023 };
 
@@ -509,12 +510,16 @@ static size_t record_size_at(const uint8_t *record) {
   return fl_record_size(word);
 }
 
-/* The length of the next part, of the `len` bytes at the front of the outbox. */
-static size_t next_part(const fl_lane_t *lane, size_t len) {
+/* The length of the next part of `left` bytes. */
+static size_t next_part(const fl_lane_t *lane, size_t left) {
   size_t part = PART_MAX < lane->record_max ? PART_MAX : lane->record_max;
 
-  if (lane->raw_left < part) part = (size_t) lane->raw_left;
-  return len < part ? len : part;
+  return left < part ? left : part;
+}
+
+/* The same, of the `len` bytes at the front of the outbox. */
+static size_t next_raw(const fl_lane_t *lane, size_t len) {
+  return next_part(lane, lane->raw_left < len ? (size_t) lane->raw_left : len);
 }
 
 /* What has to fit into the ring next. */
@@ -523,7 +528,7 @@ static size_t next_size(const fl_lane_t *lane) {
   const uint8_t *front = fl_outbox_front(&lane->outbox, &len);
 
   return lane->raw_left == 0 ? record_size_at(front)
-                             : fl_record_size(next_part(lane, len));
+                             : fl_record_size(next_raw(lane, len));
 }
 
 /* Publishes the front of the outbox if there is room. Bytes of it that left. */
@@ -538,7 +543,7 @@ static size_t publish_front(fl_lane_t *lane) {
   if (space < (int64_t) size) return 0;
 
   if (lane->raw_left > 0) {
-    size = next_part(lane, len);
+    size = next_raw(lane, len);
     memcpy(fl_ring_payload(&lane->producer), front, size);
     wake = fl_ring_publish(&lane->producer, FL_KIND_PART, (uint32_t) size);
     lane->raw_left -= size;
@@ -571,8 +576,7 @@ static size_t publish_some(fl_lane_t *lane, size_t max) {
 
 /* Waits until there is room, unless the other side does not read right now, or
  * waits for us to read. */
-static bool wait_for_room(fl_lane_t *lane) {
-  size_t size = next_size(lane);
+static bool wait_for_room(fl_lane_t *lane, size_t size) {
   uint64_t deadline = uv_hrtime() + SPIN_PART_NS;
 
   if (fl_lane_is_readable(lane)) return false;
@@ -583,13 +587,57 @@ static bool wait_for_room(fl_lane_t *lane) {
     for (int i = 0; i < 32; i++) relax();
   } while (lane->may_spin && uv_hrtime() < deadline);
 
+  /* What was asked before is asked anew: whether it was answered does not show.
+   */
+  lane->hungry = false;
   if (!fl_ring_await_space(&lane->producer, size)) return true;
   (void) fl_wake_wait(lane->poll_fd, -1, PATIENCE_MS);
   fl_wake_clear(lane->poll_fd);
-  lane->hungry = false;
   /* That may have been the signal for something to read. */
   stay_awake(lane);
   return fl_ring_space(&lane->producer, size) >= (int64_t) size;
+}
+
+bool fl_lane_begin(fl_lane_t *lane, fl_kind_t kind, size_t len) {
+  fl_begin_t begin = {.total = len, .kind = (uint8_t) kind};
+  uint8_t *at = fl_lane_reserve(lane, sizeof(begin));
+
+  if (at == NULL) return false;
+  memcpy(at, &begin, sizeof(begin));
+  lane->reserved = false;
+  if (fl_ring_publish(&lane->producer, FL_KIND_BEGIN, sizeof(begin)))
+    wake_peer(lane);
+  lane->flushed = 0;
+  return true;
+}
+
+uint8_t *fl_lane_part(fl_lane_t *lane, size_t left, size_t *len) {
+  size_t size;
+
+  *len = next_part(lane, left);
+  size = fl_record_size(*len);
+  if (lane->flushed >= FLUSH_MAX || !can_send(lane)) return NULL;
+  if (fl_ring_space(&lane->producer, size) < (int64_t) size &&
+      (left < PATIENT_ABOVE || !wait_for_room(lane, size)))
+    return NULL;
+  return fl_ring_payload(&lane->producer);
+}
+
+void fl_lane_end_part(fl_lane_t *lane, size_t len, bool is_last) {
+  if (fl_ring_publish(&lane->producer, FL_KIND_PART, (uint32_t) len))
+    wake_peer(lane);
+  lane->flushed += len;
+  if (is_last) published(lane);
+}
+
+int fl_lane_push_rest(fl_lane_t *lane, fl_bytes_t *rest) {
+  size_t len = rest->len;
+  int rc = queue(lane, rest, 0);
+
+  if (rc != FL_OK) return fail(lane, rc);
+  lane->raw_left = len;
+  fl_lane_flush(lane);
+  return FL_OK;
 }
 
 void fl_lane_flush(fl_lane_t *lane) {
@@ -600,7 +648,7 @@ void fl_lane_flush(fl_lane_t *lane) {
     written += publish_some(lane, FLUSH_MAX - written);
     if (lane->outbox.size == 0) return;
     if (lane->outbox.size < PATIENT_ABOVE || written >= FLUSH_MAX ||
-        !wait_for_room(lane))
+        !wait_for_room(lane, next_size(lane)))
       break;
   }
   if (lane->outbox.size == 0 || lane->hungry || !can_send(lane)) return;

@@ -55,6 +55,7 @@ struct fl_lane_s {
   uint64_t raw_left;  /* how many of those bytes still wait */
   uint64_t sent;      /* messages taken by send */
   uint64_t published; /* of these, the ones that are in the ring as a whole */
+  size_t flushed;     /* bytes of the message that is being sent in parts */
   bool reserved;      /* a record is being made in the ring */
   bool hungry;        /* the other side was asked to tell when there is room */
 
@@ -93,10 +94,10 @@ struct fl_lane_s {
 
 typedef struct fl_lane_options_s {
   fl_side_t side;
-  int segment_fd; /* stays the caller's */
-  int poll_fd;    /* the lane's, from a successful return on */
-  int signal_fd;  /* likewise */
-  int socket_fd;  /* stays the caller's, or -1 */
+  int segment_fd;     /* stays the caller's */
+  int poll_fd;        /* the lane's, from a successful return on */
+  int signal_fd;      /* likewise */
+  int socket_fd;      /* stays the caller's, or -1 */
   size_t message_max; /* of a message that is received, in bytes */
   uint32_t kinds;     /* bit (1 << kind) for each kind of value that may come */
   bool may_spin;
@@ -115,16 +116,16 @@ void fl_lane_close(fl_lane_t *lane);
 
 /* --- Sending --- */
 
-/* Where a message of `len` bytes can be written at once, or NULL if it has to be
- * made in private memory. To be followed by fl_lane_commit() or
+/* Where a message of `len` bytes can be written at once, or NULL if it has to
+ * be made in private memory. To be followed by fl_lane_commit() or
  * fl_lane_cancel(); what is sent in between goes first. */
 uint8_t *fl_lane_reserve(fl_lane_t *lane, size_t len);
 
 /* The room behind fl_lane_reserve(lane, 0), in bytes. */
 size_t fl_lane_reserved(const fl_lane_t *lane);
 
-/* Sends the `len` bytes that were written where fl_lane_reserve() said. FL_OK or
- * FL_ENOMEM (nothing is sent then). */
+/* Sends the `len` bytes that were written where fl_lane_reserve() said. FL_OK
+ * or FL_ENOMEM (nothing is sent then). */
 int fl_lane_commit(fl_lane_t *lane, fl_kind_t kind, size_t len);
 
 void fl_lane_cancel(fl_lane_t *lane);
@@ -136,6 +137,22 @@ int fl_lane_send_immediate(fl_lane_t *lane, fl_kind_t kind, uint32_t word);
  * frame's memory may be taken over: it is a valid empty value then. FL_OK or
  * FL_ENOMEM (nothing is sent then). */
 int fl_lane_push(fl_lane_t *lane, fl_kind_t kind, fl_bytes_t *frame);
+
+/* Begins a message of `len` bytes, more than a record can have, if it can go
+ * into the ring right away: its bytes are written with fl_lane_part() in turn,
+ * and what has no place is left to fl_lane_push_rest(). No JavaScript may run
+ * in between. */
+bool fl_lane_begin(fl_lane_t *lane, fl_kind_t kind, size_t len);
+
+/* Where the next bytes are to be written, and how many of them, at most `left`;
+ * NULL if there is no room, after a while. To be followed by
+ * fl_lane_end_part() with that number. */
+uint8_t *fl_lane_part(fl_lane_t *lane, size_t left, size_t *len);
+void fl_lane_end_part(fl_lane_t *lane, size_t len, bool is_last);
+
+/* Sends the rest of a message that was begun. The memory of `rest` may be taken
+ * over. FL_OK; FL_ENOMEM, and nothing can be sent any more. */
+int fl_lane_push_rest(fl_lane_t *lane, fl_bytes_t *rest);
 
 /* Publishes what waits, as far as there is room. While much of it waits and the
  * other side reads, it is waited for, a while. */
@@ -159,7 +176,8 @@ int fl_lane_next(fl_lane_t *lane, fl_message_t *m);
  * more, whatever the share of one turn is. */
 void fl_lane_read_all(fl_lane_t *lane);
 
-/* The socket has brought the SWITCH of this number: reads on, in the next turn. */
+/* The socket has brought the SWITCH of this number: reads on, in the next turn.
+ */
 void fl_lane_switched(fl_lane_t *lane, uint32_t number);
 
 /* Whether there is anything that could be read now. */

@@ -30,8 +30,8 @@ enum { FL_SEGMENT_VERSION = 1 };
 
 typedef enum fl_side { FL_SIDE_PARENT = 0, FL_SIDE_CHILD = 1 } fl_side_t;
 
-/* One side's view. `out` is the ring that this side writes, `in` the one that it
- * reads (and is mapped read-only); both are mapped twice in a row. */
+/* One side's view. `out` is the ring that this side writes, `in` the one that
+ * it reads (and is mapped read-only); both are mapped twice in a row. */
 typedef struct fl_segment_s {
   uint8_t *base;
   size_t mapped;
@@ -48,8 +48,9 @@ typedef struct fl_segment_s {
 int fl_segment_create(size_t ring_size, int *fd);
 
 /* Maps the segment of `fd`, which the caller may close afterwards. The other
- * side's memory is not believed: its size, its seals and its header are checked.
- * FL_OK, FL_ECORRUPT, or a negative errno. Undone by fl_segment_unmap(). */
+ * side's memory is not believed: its size, its seals and its header are
+ * checked. FL_OK, FL_ECORRUPT, or a negative errno. Undone by
+ * fl_segment_unmap(). */
 int fl_segment_map(fl_segment_t *segment, int fd, fl_side_t side);
 
 /* Harmless before fl_segment_map(), if `segment` is all zero, and twice. */

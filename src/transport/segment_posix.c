@@ -35,7 +35,8 @@ typedef struct header_s {
   _Alignas(256) fl_ring_shared_t rings[2];
 } header_t;
 
-_Static_assert(offsetof(header_t, ring_size) == 16, "the header as it is drawn");
+_Static_assert(offsetof(header_t, ring_size) == 16,
+               "the header as it is drawn");
 _Static_assert(offsetof(header_t, rings) == 256, "the header as it is drawn");
 _Static_assert(sizeof(fl_ring_shared_t) == 256, "the rings as they are drawn");
 _Static_assert(sizeof(header_t) <= 4096, "the header fits the smallest page");

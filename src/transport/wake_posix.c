@@ -79,7 +79,8 @@ void fl_wake_clear(int poll_fd) {
   ssize_t n;
 
   /* An eventfd gives one number, whatever it counts. Of a pipe the first read
-   * takes nearly always all; what is left makes the descriptor readable again. */
+   * takes nearly always all; what is left makes the descriptor readable again.
+   */
   do n = read(poll_fd, signals, sizeof(signals));
   while (n < 0 && errno == EINTR);
 }

@@ -189,9 +189,7 @@ class SerializerDelegate final : public v8::ValueSerializer::Delegate {
       : codec_(codec), isolate_(isolate), at_(at), room_(room), out_(out) {}
 
   // Whether the bytes are where the serializer began.
-  bool in_place() const {
-    return at_ != nullptr;
-  }
+  bool in_place() const { return at_ != nullptr; }
 
   void set_serializer(v8::ValueSerializer* serializer) {
     serializer_ = serializer;
@@ -397,8 +395,8 @@ void CopyOneByte(Isolate* isolate, Local<String> text, size_t from, size_t len,
   text->WriteOneByteV2(isolate, static_cast<uint32_t>(from),
                        static_cast<uint32_t>(len), to);
 #else
-  text->WriteOneByte(isolate, to, static_cast<int>(from),
-                     static_cast<int>(len), String::NO_NULL_TERMINATION);
+  text->WriteOneByte(isolate, to, static_cast<int>(from), static_cast<int>(len),
+                     String::NO_NULL_TERMINATION);
 #endif
 }
 
@@ -455,24 +453,31 @@ MaybeLocal<String> BytesToString(Isolate* isolate, const uint8_t* data,
   return TooLong(isolate);
 }
 
-// Memory that a string uses in place of its own, until V8 is done with it.
+// Memory that a string uses in place of its own, until V8 is done with it. V8
+// is told of it, or it would not collect the strings in time.
 template <typename Base, typename Unit>
 class OwnedText final : public Base {
  public:
-  explicit OwnedText(fl_bytes_t* bytes) : bytes_(*bytes) {
+  OwnedText(Isolate* isolate, fl_bytes_t* bytes)
+      : isolate_(isolate), bytes_(*bytes) {
     *bytes = FL_BYTES_INIT;
+    Account(static_cast<int64_t>(bytes_.cap));
   }
   ~OwnedText() override {
+    Account(-static_cast<int64_t>(bytes_.cap));
     fl_bytes_destroy(&bytes_);
   }
   const Unit* data() const override {
     return reinterpret_cast<const Unit*>(bytes_.base);
   }
-  size_t length() const override {
-    return bytes_.len / sizeof(Unit);
-  }
+  size_t length() const override { return bytes_.len / sizeof(Unit); }
 
  private:
+  void Account(int64_t change) {
+    isolate_->AdjustAmountOfExternalAllocatedMemory(change);
+  }
+
+  Isolate* isolate_;
   fl_bytes_t bytes_;
 };
 
@@ -483,11 +488,11 @@ MaybeLocal<String> AdoptString(Isolate* isolate, fl_bytes_t* bytes,
                                bool utf16) {
   MaybeLocal<String> made;
   if (utf16) {
-    auto text = std::make_unique<OwnedUtf16>(bytes);
+    auto text = std::make_unique<OwnedUtf16>(isolate, bytes);
     made = String::NewExternalTwoByte(isolate, text.get());
     if (!made.IsEmpty()) (void) text.release();
   } else {
-    auto text = std::make_unique<OwnedLatin1>(bytes);
+    auto text = std::make_unique<OwnedLatin1>(isolate, bytes);
     made = String::NewExternalOneByte(isolate, text.get());
     if (!made.IsEmpty()) (void) text.release();
   }

@@ -50,7 +50,8 @@ int fl_codec_write_advanced(fl_codec_t *codec, napi_env env, napi_value value,
 
 /* As fl_codec_write_advanced(), but into the `room` bytes at `at` if that is
  * enough: `*used` is the number of bytes there then, and nothing is appended to
- * `out`. Else `*used` is 0. What is at `at` afterwards does not matter to it. */
+ * `out`. Else `*used` is 0. What is at `at` afterwards does not matter to it.
+ */
 int fl_codec_write_advanced_at(fl_codec_t *codec, napi_env env,
                                napi_value value, uint8_t *at, size_t room,
                                size_t *used, fl_bytes_t *out);
@@ -101,7 +102,8 @@ int fl_codec_adopt_json_string(napi_env env, fl_bytes_t *bytes, bool utf16,
                                napi_value *result);
 
 /* Calls a JavaScript function from the event loop, as Node calls its own: ticks
- * and microtasks run afterwards, and what it throws is an uncaught exception. */
+ * and microtasks run afterwards, and what it throws is an uncaught exception.
+ */
 void fl_codec_call(napi_env env, napi_value self, napi_value function,
                    size_t argc, napi_value *argv);
 

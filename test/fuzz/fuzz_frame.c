@@ -16,7 +16,6 @@
  *  6. the writer makes the same stream again out of the frames;
  *  7. everything is freed.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,14 +23,7 @@
 #include "../../src/core/status.h"
 #include "alloc_fault.h"
 #include "draw.h"
-
-#define CHECK(condition)                                                       \
-  do {                                                                         \
-    if (!(condition)) {                                                        \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);          \
-      abort();                                                                 \
-    }                                                                          \
-  } while (0)
+#include "fuzz.h"
 
 enum {
   PREFIX = 5,
@@ -211,8 +203,6 @@ static void write_again(const choices_t *c, const result_t *frames,
   fl_bytes_destroy(&out);
   CHECK(fl_test_alloc.live == 0);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const uint8_t *stream = data + PREFIX;

@@ -12,7 +12,6 @@
  *     if the text is ASCII or there is room;
  *  4. what it makes decodes to the characters that went in.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,14 +19,7 @@
 #include "../../src/core/scan.h"
 #include "../../src/core/status.h"
 #include "alloc_fault.h"
-
-#define CHECK(condition)                                                       \
-  do {                                                                         \
-    if (!(condition)) {                                                        \
-      fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);          \
-      abort();                                                                 \
-    }                                                                          \
-  } while (0)
+#include "fuzz.h"
 
 enum { PREFIX = 2, TAILS = 16 };
 
@@ -121,8 +113,6 @@ static void check_latin1(const uint8_t *text, size_t n, size_t start,
   CHECK(fl_test_alloc.live == 0);
   free(expected);
 }
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   uint8_t *block;
