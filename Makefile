@@ -11,11 +11,11 @@ OUT = test/build
 WARN = -std=c11 -Wall -Wextra -Werror -g
 CHECKED = -fsanitize=address,undefined -fno-sanitize-recover=all \
   -fno-omit-frame-pointer
-# socket_posix.c and its test want POSIX beside C11; memory comes from a header
-# that counts it and can refuse it.
-DEFS = -D_XOPEN_SOURCE=700 -DFL_ALLOC_HEADER='"alloc_fault.h"' -Itest/c
+# The transport wants the system beside C11; memory comes from a header that
+# counts it and can refuse it.
+DEFS = -D_GNU_SOURCE -DFL_ALLOC_HEADER='"alloc_fault.h"' -Itest/c
 
-CORE = $(wildcard src/core/*.c) src/transport/socket_posix.c
+CORE = $(wildcard src/core/*.c) $(wildcard src/transport/*_posix.c)
 HELPERS = test/c/alloc_fault.c test/c/memchr_count.c test/c/ring_memory.c
 TESTS = $(notdir $(basename $(wildcard test/c/*_test.c)))
 CASES = $(wildcard test/c/cases/*.txt)
@@ -25,6 +25,7 @@ FORMATTED = $(wildcard src/*/*.[ch] src/*/*.cc test/c/*.[ch] test/fuzz/*.[ch] \
 
 LIB_OBJS = $(patsubst %.c,$(OUT)/%.o,$(CORE) $(HELPERS))
 TEST_BINS = $(TESTS:%=$(OUT)/%)
+GENERIC_BINS = $(OUT)/generic_segment $(OUT)/generic_wake
 
 .PHONY: all test tsan model fuzz $(FUZZERS:%=fuzz-%) format check-format \
   layers clean
@@ -32,11 +33,12 @@ all: test
 
 # --- Tests ------------------------------------------------------------------
 
-test: $(TEST_BINS) $(OUT)/ring_model
+test: $(TEST_BINS) $(GENERIC_BINS) $(OUT)/ring_model
 	@set -e; for t in $(TESTS); do \
 	  echo "# $$t"; \
 	  if [ $$t = cases_test ]; then $(OUT)/$$t $(CASES); else $(OUT)/$$t; fi; \
 	done
+	@set -e; for t in $(GENERIC_BINS); do echo "# $$t"; $$t; done
 	@echo "# ring_model"; $(OUT)/ring_model
 
 $(OUT)/%.o: %.c Makefile
@@ -48,6 +50,14 @@ $(OUT)/src/core/scan.o: DEFS += -Dmemchr=fl_test_memchr
 
 $(TEST_BINS): $(OUT)/%: $(OUT)/test/c/%.o $(LIB_OBJS)
 	$(CC) $(CHECKED) -pthread $(LDFLAGS) -o $@ $^ -lcmocka
+
+# Shared memory and wakes as on a POSIX system that is not Linux.
+$(GENERIC_BINS): $(OUT)/generic_%: test/c/%_test.c src/transport/%_posix.c \
+    $(wildcard src/core/*.h src/transport/*.h test/c/*.h) $(LIB_OBJS) Makefile
+	$(CC) $(WARN) $(CHECKED) $(DEFS) -DFL_GENERIC_POSIX $(CFLAGS) $(LDFLAGS) \
+	  -o $@ $(filter test/% src/transport/%_posix.c,$(filter %.c,$^)) \
+	  $(OUT)/src/core/ring.o $(OUT)/src/core/status.o \
+	  $(OUT)/test/c/alloc_fault.o -lcmocka
 
 -include $(LIB_OBJS:.o=.d) $(TESTS:%=$(OUT)/test/c/%.d)
 
