@@ -161,9 +161,9 @@ layers:
 	report "$$(includes src | grep -vE '^src/v8/' | \
 	  grep -E ' $(NODE_CXX)$$' | grep -vE ' $(NODE_API)$$')" \
 	  'V8 and the C++ side of Node are included only in src/v8'; \
-	report "$$(includes src | grep -vE '^src/(node/|v8/codec\.h:)' | \
+	report "$$(includes src | grep -vE '^src/(node/|v8/[a-z]+\.h:)' | \
 	  grep -E ' $(NODE_API)$$')" \
-	  'Node-API is included only in src/node and src/v8/codec.h'; \
+	  'Node-API is included only in src/node and the headers of src/v8'; \
 	exit $$bad
 
 clean:

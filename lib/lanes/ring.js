@@ -71,7 +71,7 @@ class RingLane {
   #control
   #owner
   #resource = new AsyncResource('FORKLANE_RING') // the context that it was made in
-  #callbacks = new Queue() // [number of the message, callback]
+  #callbacks = new Queue() // [number of the message, callback, async context]
   #isWaiting = false // for room in the ring
   #isHeldUp = false // the callbacks are, by those of another lane
   #isReading = false // what was there when the end was asked for
@@ -114,7 +114,7 @@ class RingLane {
         maxMessageSize
       },
       (values, faults) => this.#resource.runInAsyncScope(this.#receive, this, values, faults),
-      () => this.#resource.runInAsyncScope(this.#published, this)
+      () => this.#published()
     )
     if (side === 'child') binding.closeDescriptors([descriptors.segment])
   }
@@ -136,11 +136,10 @@ class RingLane {
 
   /** Delivers everything that the other side has sent before this call. */
   readAll () {
-    while (this.#ring.isReadable()) {
-      const faults = []
-      const values = this.#ring.read(faults)
-      this.#receive(values, faults)
-    }
+    if (!this.#ring.isReadable()) return
+    const faults = []
+    const values = this.#ring.read(faults)
+    this.#receive(values, faults)
   }
 
   /** Whether there is anything to read. */
@@ -178,7 +177,9 @@ class RingLane {
       if (typeof callback === 'function') process.nextTick(callback, null)
       return true
     }
-    if (typeof callback === 'function') this.#callbacks.push([ring.sent(), callback])
+    if (typeof callback === 'function') {
+      this.#callbacks.push([ring.sent(), callback, new AsyncResource('FORKLANE_WRITE')])
+    }
     this.#update(waiting)
     return waiting < HIGH_WATER_MARK
   }
@@ -196,7 +197,7 @@ class RingLane {
   releaseCallbacks () {
     if (!this.#isHeldUp) return
     this.#isHeldUp = false
-    this.#update(this.#ring.waiting())
+    this.#callBackAll(this.#ring.published())
   }
 
   // While messages wait they keep the process alive, as a write does under Node.
@@ -208,18 +209,34 @@ class RingLane {
       process.nextTick(() => this.#owner.quiet())
     }
     this.#isWaiting = isWaiting
-    if (!this.#isHeldUp) this.#callBack(this.#ring.published())
+  }
+
+  // Calls the next callback that is due, and returns whether there is another.
+  #published () {
+    this.#update(this.#ring.waiting())
+    this.#callBack(this.#ring.published())
+    return this.#isDue(this.#ring.published())
+  }
+
+  #isDue (published) {
+    return !this.#isHeldUp && this.#callbacks.length > 0 && this.#callbacks.first[0] <= published
   }
 
   #callBack (published) {
-    const callbacks = this.#callbacks
-    while (callbacks.length > 0 && callbacks.first[0] <= published) {
-      process.nextTick(callbacks.shift()[1], null)
-    }
+    if (!this.#isDue(published)) return
+    const [, callback, context] = this.#callbacks.shift()
+    context.runInAsyncScope(callback, undefined, null)
   }
 
-  #published () {
-    this.#update(this.#ring.waiting())
+  #callBackAll (published) {
+    if (!this.#isDue(published)) return
+    process.nextTick(() => {
+      try {
+        this.#callBack(published)
+      } finally {
+        this.#callBackAll(published)
+      }
+    })
   }
 
   /** Has isBusy() wait for what has come already, if there is anything. */
@@ -248,7 +265,7 @@ class RingLane {
     this.#ring.close()
     this.#isHeldUp = false
     this.#update(0)
-    this.#callBack(Infinity)
+    this.#callBackAll(Infinity)
   }
 }
 

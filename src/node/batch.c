@@ -7,6 +7,7 @@
 
 #include "../core/status.h"
 #include "../v8/codec.h"
+#include "../v8/host.h"
 #include "check.h"
 
 /* Room for so many values is kept between reads. */
@@ -68,7 +69,7 @@ napi_value fl_batch_end(napi_env env, const fl_batch_t *batch,
 }
 
 napi_value fl_batch_take(napi_env env, fl_batch_t *batch) {
-  napi_value array = fl_codec_array(env, batch->values, batch->count);
+  napi_value array = fl_host_array(env, batch->values, batch->count);
 
   batch->count = 0;
   if (batch->cap > KEEP_VALUES) fl_batch_destroy(batch);

@@ -12,6 +12,7 @@
 #include <uv.h>
 
 #include "../core/status.h"
+#include "../v8/host.h"
 #include "check.h"
 #include "env.h"
 
@@ -69,7 +70,7 @@ static napi_value fl_js_set_helpers(napi_env env, napi_callback_info info) {
   state->exit = malloc(sizeof(*state->exit));
   if (state->exit != NULL) {
     *state->exit = state;
-    fl_codec_at_exit(env, at_exit, state->exit);
+    fl_host_at_exit(env, at_exit, state->exit);
   }
   return NULL;
 }
@@ -99,7 +100,7 @@ static napi_value init(napi_env env, napi_value exports) {
     return NULL;
   }
 
-  FL_TRY(env, napi_create_int32(env, fl_codec_abi(), &value));
+  FL_TRY(env, napi_create_int32(env, fl_host_abi(), &value));
   FL_TRY(env, napi_set_named_property(env, exports, "v8Abi", value));
   FL_TRY(env, napi_create_function(env, "setHelpers", NAPI_AUTO_LENGTH,
                                    fl_js_set_helpers, NULL, &value));

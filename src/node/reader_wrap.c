@@ -9,6 +9,7 @@
 #include "../core/frame.h"
 #include "../core/status.h"
 #include "../v8/codec.h"
+#include "../v8/text.h"
 #include "batch.h"
 #include "check.h"
 #include "env.h"
@@ -99,7 +100,7 @@ static napi_value fl_js_reader_feed(napi_env env, napi_callback_info info) {
     rc = r->frame.format == FL_FRAME_LENGTH
              ? fl_codec_read_advanced(state->codec, env, view.data, view.len,
                                       &value)
-             : fl_codec_read_json(env, view.data, view.len, &value);
+             : fl_text_read_json_utf8(env, view.data, view.len, &value);
     if (rc == FL_OK)
       rc = fl_batch_push(&r->batch, value);
     else if (rc == FL_ECODEC_VALUE)

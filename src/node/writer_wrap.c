@@ -14,6 +14,7 @@
 #include "../core/status.h"
 #include "../transport/socket.h"
 #include "../v8/codec.h"
+#include "../v8/text.h"
 #include "check.h"
 #include "env.h"
 
@@ -89,10 +90,10 @@ static int make_frame(napi_env env, fl_content_t content, napi_value value,
   if (rc != FL_OK) return rc;
   switch (content) {
     case TEXT:
-      rc = fl_codec_write_text(env, value, out);
+      rc = fl_text_write(env, value, out);
       break;
     case STRING:
-      rc = fl_codec_write_json_string(env, value, out);
+      rc = fl_text_write_json_string(env, value, out);
       break;
     case ADVANCED:
       state = fl_env_get(env);

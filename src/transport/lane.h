@@ -56,6 +56,7 @@ struct fl_lane_s {
   uint64_t sent;      /* messages taken by send */
   uint64_t published; /* of these, the ones that are in the ring as a whole */
   size_t flushed;     /* bytes of the message that is being sent in parts */
+  bool has_published; /* messages that waited: on_published() is due */
   bool reserved;      /* a record is being made in the ring */
   bool hungry;        /* the other side was asked to tell when there is room */
 
@@ -157,6 +158,9 @@ int fl_lane_push_rest(fl_lane_t *lane, fl_bytes_t *rest);
 /* Publishes what waits, as far as there is room. While much of it waits and the
  * other side reads, it is waited for, a while. */
 void fl_lane_flush(fl_lane_t *lane);
+
+/* Has on_published() called once more, in the next turn. */
+void fl_lane_retell(fl_lane_t *lane);
 
 /* Bytes that wait. */
 size_t fl_lane_waiting(const fl_lane_t *lane);
