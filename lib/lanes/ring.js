@@ -173,7 +173,8 @@ class RingLane {
       if (text === undefined) throw require('../errors.js').noJson()
       waiting = ring.text(text)
     }
-    if (waiting === 0 && !this.#isWaiting && !this.#isHeldUp) {
+    const isLeft = waiting === 0 && !this.#isWaiting && !this.#isHeldUp
+    if (isLeft && this.#callbacks.length === 0) {
       if (typeof callback === 'function') process.nextTick(callback, null)
       return true
     }

@@ -53,6 +53,7 @@ static bool spin_for_answer(fl_lane_t *lane) {
 static void process(fl_lane_t *lane) {
   uint64_t deadline = uv_hrtime() + TURN_NS;
 
+  lane->comes_back = false;
   if (lane->asleep) {
     fl_ring_awake(&lane->consumer);
     lane->asleep = false;
@@ -75,14 +76,12 @@ static void process(fl_lane_t *lane) {
     }
   } while (spin_for_answer(lane) && uv_hrtime() < deadline);
 
-  if (lane->status != FL_OK || lane->paused) {
-    (void) uv_idle_stop(&lane->idle);
-  } else if (fl_ring_sleep(&lane->consumer)) {
-    lane->asleep = true;
-    (void) uv_idle_stop(&lane->idle);
-  } else {
-    fl__lane_stay_awake(lane);
+  if (lane->status == FL_OK && !lane->paused) {
+    lane->asleep = fl_ring_sleep(&lane->consumer);
+    if (!lane->asleep) fl__lane_stay_awake(lane);
   }
+  /* What was called above may have found a reason to come back. */
+  if (!lane->comes_back) (void) uv_idle_stop(&lane->idle);
 }
 
 static void on_poll(uv_poll_t *handle, int status, int events) {
@@ -100,6 +99,7 @@ static void on_idle(uv_idle_t *handle) {
 }
 
 void fl__lane_stay_awake(fl_lane_t *lane) {
+  lane->comes_back = true;
   if (!lane->closing) (void) uv_idle_start(&lane->idle, on_idle);
 }
 

@@ -76,6 +76,7 @@ struct fl_lane_s {
   size_t budget_messages;
   size_t unreleased; /* bytes dropped since the ring was released */
   bool asleep;       /* as this side has announced it */
+  bool comes_back;   /* in the next turn of the loop, whatever happens */
 
   /* Spinning */
   bool may_spin;
