@@ -206,15 +206,19 @@ class Channel {
   // Messages of the socket: what the ring has was sent before them.
   #deliver (values, faults, takeHandle) {
     this.#ring?.readAll()
+    let hasHandle = false
     this.#delivery.deliver(values, faults, (message) => {
       if (message.cmd === 'NODE_HANDLE') {
+        hasHandle = true
         this.#delivery.emitInternal(message, takeHandle())
         return true
       }
       if (message.cmd !== SWITCH || !this.#ring) return false
       this.#receivesOnRing = true
       this.#ring.switched(message.number)
-      this.#ring.readAll()
+      // A handle that came with this read has been acknowledged, and its listener is
+      // called in a tick: what the ring has comes later, in a turn of its own.
+      if (!hasHandle) this.#ring.readAll()
       return true
     })
   }

@@ -107,10 +107,10 @@ function spawnWithout (original, options, reason) {
 }
 
 function spawnWithRing (original, options) {
-  const { offer, reason } = offerRing()
   const { stdio, envPairs = [] } = options
   // So many Node makes in any case.
   while (stdio.length < 3) stdio.push(undefined)
+  const { offer, reason } = offerRing()
   options.envPairs = withPreload(envPairs, offer?.describe(stdio.length))
   if (!offer) return spawnWithout.call(this, original, options, reason)
 

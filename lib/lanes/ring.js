@@ -244,7 +244,8 @@ class RingLane {
   awaitMessage () {
     if (!this.#ring.isReadable()) return
     this.#isReading = true
-    process.nextTick(() => {
+    // Not in a tick: that of a handle, which came before, may be to come yet.
+    setImmediate(() => {
       this.readAll()
       this.#isReading = false
       this.#owner.quiet()

@@ -141,6 +141,7 @@ int fl_lane_open(fl_lane_t *lane, uv_loop_t *loop,
   (void) fcntl(lane->poll_fd, F_SETFD, FD_CLOEXEC);
   (void) fcntl(lane->signal_fd, F_SETFD, FD_CLOEXEC);
   lane->record_max = lane->segment.ring_size / 4 - FL_RECORD_HEADER;
+  lane->joined = lane->consumer.tail != 0;
   lane->poll.data = lane;
   lane->idle.data = lane;
   lane->open_handles = 2;

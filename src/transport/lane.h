@@ -50,15 +50,17 @@ struct fl_lane_s {
   int status; /* FL_OK, or why nothing can be read or written any more */
 
   /* Out */
-  size_t record_max;  /* largest payload of one record */
-  fl_outbox_t outbox; /* records; behind a BEGIN, the bytes of its parts */
-  uint64_t raw_left;  /* how many of those bytes still wait */
-  uint64_t sent;      /* messages taken by send */
-  uint64_t published; /* of these, the ones that are in the ring as a whole */
-  size_t flushed;     /* bytes of the message that is being sent in parts */
-  bool has_published; /* messages that waited: on_published() is due */
-  bool reserved;      /* a record is being made in the ring */
-  bool hungry;        /* the other side was asked to tell when there is room */
+  size_t record_max;   /* largest payload of one record */
+  fl_outbox_t outbox;  /* records; behind a BEGIN, the bytes of its parts */
+  uint64_t raw_left;   /* how many of those bytes still wait */
+  uint64_t sent;       /* messages taken by send */
+  uint64_t published;  /* of these, the ones that are in the ring as a whole */
+  size_t flushed;      /* bytes of the message that is being sent in parts */
+  bool has_published;  /* messages that waited: on_published() is due */
+  bool reserved;       /* a record is being made in the ring */
+  bool stalled;        /* the other side has made no room for a while: */
+  uint64_t stalled_at; /* its tail then */
+  bool hungry;         /* the other side was asked to tell when there is room */
 
   /* In */
   size_t message_max; /* bytes */
@@ -67,6 +69,8 @@ struct fl_lane_s {
   uint64_t assembly_total;
   fl_kind_t assembly_kind;
   bool assembling;
+  bool joined; /* nothing but parts was read, at an end that another had before
+                */
   bool has_record; /* `record` has to be dropped */
   fl_record_t record;
   bool paused;            /* at a SWITCH */

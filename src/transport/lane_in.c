@@ -112,6 +112,11 @@ static int take_record(fl_lane_t *lane, fl_message_t *m) {
   const fl_record_t *r = &lane->record;
   int rc;
 
+  /* The rest of what the program before this one had begun to read. */
+  if (lane->joined && r->kind == FL_KIND_PART && r->payload != NULL)
+    return FL_OK;
+  lane->joined = false;
+
   switch (r->kind) {
     case FL_KIND_BEGIN:
       return r->payload == NULL ? FL_ECORRUPT : begin_assembly(lane, r);

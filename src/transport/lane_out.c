@@ -236,6 +236,11 @@ static bool wait_for_room(fl_lane_t *lane, size_t size) {
   uint64_t deadline = uv_hrtime() + FL__LANE_PART_NS;
 
   if (fl_lane_is_readable(lane)) return false;
+  /* One that made no room last time is not waited for again until it does. */
+  if (lane->stalled && fl_ring_space(&lane->producer, size) < (int64_t) size &&
+      lane->producer.tail == lane->stalled_at)
+    return false;
+  lane->stalled = false;
 
   do {
     int64_t space = fl_ring_space(&lane->producer, size);
@@ -251,7 +256,10 @@ static bool wait_for_room(fl_lane_t *lane, size_t size) {
   fl_wake_clear(lane->poll_fd);
   /* That may have been the signal for something to read. */
   fl__lane_stay_awake(lane);
-  return fl_ring_space(&lane->producer, size) >= (int64_t) size;
+  if (fl_ring_space(&lane->producer, size) >= (int64_t) size) return true;
+  lane->stalled = true;
+  lane->stalled_at = lane->producer.tail;
+  return false;
 }
 
 bool fl_lane_begin(fl_lane_t *lane, fl_kind_t kind, size_t len) {

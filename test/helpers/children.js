@@ -3,6 +3,7 @@
 // Children of the tests: what they print, how they end, and that none outlives
 // its test.
 
+const { spawnSync } = require('node:child_process')
 const { text } = require('node:stream/consumers')
 
 const started = new Set()
@@ -43,8 +44,21 @@ async function outcome (child) {
   return { code, signal, stdout, stderr }
 }
 
+/**
+ * Holds up this thread, with its event loop, until a child is dead.
+ * @param {{pid: number}} child
+ * @param {number} deadline in ms
+ */
+function standStillUntilDead ({ pid }, deadline = 15_000) {
+  const end = Date.now() + deadline
+  const state = () => spawnSync('ps', ['-o', 'stat=', '-p', pid]).stdout.toString()
+  while (!/^(Z|$)/.test(state())) {
+    if (Date.now() > end) throw new Error(`the child has not died in ${deadline} ms`)
+  }
+}
+
 globalThis.afterEach?.('no child is left', () => {
   for (const child of started) child.kill('SIGKILL')
 })
 
-module.exports = { happened, outcome, tracked }
+module.exports = { happened, outcome, standStillUntilDead, tracked }

@@ -22,6 +22,7 @@ const report = fixture('report-process.js')
 const IPC = ['pipe', 'pipe', 'pipe', 'ipc']
 const PIPE = { send: 'pipe', receive: 'pipe' }
 const CORE = { send: 'core', receive: 'core' }
+const RING = { send: 'ring', receive: 'ring', reason: null }
 
 const [major] = process.versions.node.split('.').map(Number)
 const PERMISSION = major < 24 ? '--experimental-permission' : '--permission'
@@ -218,18 +219,35 @@ describe('spawning', () => {
   })
 
   describe('lane()', () => {
-    // The lanes of both ends.
+    // The lanes of both ends: when the parent has just started the child, and the
+    // child its program; and when messages have come both ways.
     async function lanes (options, childProcess = forklane, args = [index]) {
       const child = childProcess.fork(fixture('report-lane.js'), args, quiet(options))
       const inbox = new Inbox(child)
-      const parent = forklane.lane(child)
-      return { parent, child: await inbox.next() }
+      const parent = [forklane.lane(child)]
+      const answers = [await inbox.next()]
+      child.send('again')
+      answers.push(await inbox.next())
+      parent.push(forklane.lane(child))
+      return { parent, child: answers }
     }
 
     function assertLane (actual, { send, receive }, reason) {
       assert.strictEqual(actual.send, send)
       assert.strictEqual(actual.receive, receive)
       assert.match(String(actual.reason), reason)
+    }
+
+    // At both times.
+    function assertLanes (actual, lane, reason) {
+      assert.strictEqual(actual.length, 2)
+      for (const each of actual) assertLane(each, lane, reason)
+    }
+
+    function assertGoesToRing ({ parent, child }) {
+      assertLane(parent[0], PIPE, /^the other side has not attached yet$/)
+      assertLane(child[0], { send: 'ring', receive: 'pipe' }, /^the other side has not attached yet$/)
+      assert.deepStrictEqual([parent[1], child[1]], [RING, RING])
     }
 
     async function withOff (body) {
@@ -242,39 +260,37 @@ describe('spawning', () => {
     }
 
     for (const serialization of ['json', 'advanced']) {
-      it(`is pipe at both ends (${serialization})`, async () => {
-        const { parent, child } = await lanes({ serialization })
-        assertLane(parent, PIPE, /ring/)
-        assertLane(child, PIPE, /ring/)
+      it(`is pipe until the other side has attached, and then ring (${serialization})`, async () => {
+        assertGoesToRing(await lanes({ serialization }))
       })
     }
 
     it('is core at both ends with FORKLANE=off in the environment', () => withOff(async () => {
       const { parent, child } = await lanes()
-      assertLane(parent, CORE, /^FORKLANE=off$/)
-      assertLane(child, CORE, /^FORKLANE=off$/)
+      assertLanes(parent, CORE, /^FORKLANE=off$/)
+      assertLanes(child, CORE, /^FORKLANE=off$/)
     }))
 
-    it('is core in a child that has FORKLANE=off in its environment', async () => {
+    it('is core in a child that has FORKLANE=off in its environment, and pipe in its parent', async () => {
       const { parent, child } = await lanes({ env: { FORKLANE: 'off' } })
-      assertLane(parent, PIPE, /ring/)
-      assertLane(child, CORE, /^FORKLANE=off$/)
+      assertLanes(parent, PIPE, /^FORKLANE=off$/)
+      assertLanes(child, CORE, /^FORKLANE=off$/)
     })
 
     it('is core in a child with FORKLANE=off that requires forklane/child', async () => {
       const { child } = await lanes({ env: { FORKLANE: 'off' }, execArgv: ['--require', preload] }, stock)
-      assertLane(child, CORE, /^FORKLANE=off$/)
+      assertLanes(child, CORE, /^FORKLANE=off$/)
     })
 
     it('is pipe in a child of stock that requires forklane/child', async () => {
       const { parent, child } = await lanes({ execArgv: ['--require', preload] }, stock)
-      assertLane(parent, CORE, /not started by forklane/)
-      assertLane(child, PIPE, /ring/)
+      assertLanes(parent, CORE, /^not started by forklane$/)
+      assertLanes(child, PIPE, /^not started by forklane$/)
     })
 
     it('is core in a child of stock', async () => {
       const { child } = await lanes({}, stock)
-      assertLane(child, CORE, /not started by forklane/)
+      assertLanes(child, CORE, /^not started by forklane$/)
     })
 
     const REFUSALS = {
@@ -283,21 +299,21 @@ describe('spawning', () => {
     }
 
     for (const [option, [execArgv, reason]] of Object.entries(REFUSALS)) {
-      it(`is core in a child with ${option}, and says so`, async () => {
+      it(`is core in a child with ${option}, and both say so`, async () => {
         const { parent, child } = await lanes({ execArgv })
-        assertLane(parent, PIPE, /ring/)
-        assertLane(child, CORE, reason)
+        assertLanes(parent, PIPE, new RegExp(`^the child has ${option}$`))
+        assertLanes(child, CORE, reason)
       })
 
       it(`is core in a child with ${option} in NODE_OPTIONS, and says so`, async function () {
         if (option.startsWith('--experimental')) this.skip() // not allowed there
         const { child } = await lanes({ env: { NODE_OPTIONS: execArgv.join(' ') } })
-        assertLane(child, CORE, reason)
+        assertLanes(child, CORE, reason)
       })
 
       it(`is core in a child with ${option} that requires forklane/child, and says so`, async () => {
         const { child } = await lanes({ execArgv: [...execArgv, '--require', preload] }, stock)
-        assertLane(child, CORE, reason)
+        assertLanes(child, CORE, reason)
       })
     }
 
@@ -312,15 +328,15 @@ describe('spawning', () => {
       assert.strictEqual(output, 'null\n')
     })
 
-    it('is pipe when a worker thread forks', async () => {
+    it('is ring when a worker thread forks', async () => {
       const worker = new Worker(fixture('fork-in-worker.js'))
       const [{ lane, message }] = await inTime(once(worker, 'message'), 'message')
-      assertLane(lane, PIPE, /ring/)
+      assert.deepStrictEqual(lane, RING)
       assert.strictEqual(message, 'from a worker')
       assert.deepStrictEqual(await inTime(once(worker, 'exit'), 'exit'), [0])
     })
 
-    it('is pipe when the package is in a folder with an odd name', () => {
+    it('is ring when the package is in a folder with an odd name', () => {
       const folder = inDirectory('pack "age" \\ \'it\' $HOME \u00e9\u20ac')
       const root = path.join(__dirname, '..', '..')
       fs.cpSync(path.join(root, 'lib'), path.join(folder, 'lib'), { recursive: true })
@@ -331,9 +347,8 @@ describe('spawning', () => {
       const output = stock.execFileSync(process.execPath, [
         fixture('report-lane.js'), path.join(folder, 'lib', 'index.js')
       ], { encoding: 'utf8' })
-      const { parent, child } = JSON.parse(output)
-      assertLane(parent, PIPE, /ring/)
-      assertLane(child, PIPE, /ring/)
+      const { parent: [before, , after], child } = JSON.parse(output)
+      assertGoesToRing({ parent: [before, after], child })
     })
   })
 

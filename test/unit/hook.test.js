@@ -1,16 +1,23 @@
 'use strict'
 
-// The environment that a child of the hook gets, as seen by a spawn() that does
-// nothing; and that Node understands it.
+// The environment and the descriptors that a child of the hook gets, as seen by a
+// spawn() that does nothing; and that Node understands them.
 
 const assert = require('node:assert')
-const { ChildProcess, spawnSync } = require('node:child_process')
+const stock = require('node:child_process')
+const { once } = require('node:events')
 const fs = require('node:fs')
 const os = require('node:os')
 const path = require('node:path')
+const { text } = require('node:stream/consumers')
+const { binding } = require('../../lib/binding.js')
 const forklane = require('../../lib/index.js')
 const { hooked, withHook } = require('../../lib/hook.js')
-const { preload } = require('../helpers/parties.js')
+const { RingOffer } = require('../../lib/lanes/ring.js')
+const { inTime } = require('../helpers/inbox.js')
+const { fixture, preload } = require('../helpers/parties.js')
+
+const { ChildProcess, spawnSync } = stock
 
 const STDIO = ['pipe', 'pipe', 'pipe', 'ipc']
 
@@ -29,10 +36,22 @@ function spawned (options, hook = hooked) {
 
 const environment = (options, hook) => spawned({ stdio: STDIO, ...options }, hook).options.envPairs
 
-const channel = (nodeOptions) => `FORKLANE_CHANNEL=${JSON.stringify({
+// Behind STDIO.
+const RING = { version: binding.ringVersion, segment: 4, poll: 5, signal: 6 }
+
+const channel = (nodeOptions, ring = RING) => `FORKLANE_CHANNEL=${JSON.stringify({
   added: `--require "${preload}"${nodeOptions ? ' ' : ''}`,
-  isNew: nodeOptions === null
+  isNew: nodeOptions === null,
+  ring
 })}`
+
+// What the preload is told.
+function channelOf ({ envPairs }) {
+  const name = 'FORKLANE_CHANNEL='
+  return JSON.parse(envPairs.find((pair) => pair.startsWith(name)).slice(name.length))
+}
+
+const openDescriptors = () => fs.readdirSync('/proc/self/fd').length
 
 describe('hook', () => {
   it('adds the preload and what it has to undo', () => {
@@ -172,6 +191,161 @@ describe('hook', () => {
   it('throws what spawn() throws', () => {
     const error = new Error('by spawn')
     assert.throws(() => hooked(() => { throw error }).call({}, { stdio: STDIO }), error)
+  })
+
+  describe('the descriptors of the ring', () => {
+    const { ENOENT } = os.constants.errno
+    const settled = async (wanted) => {
+      while (openDescriptors() !== wanted) await new Promise((resolve) => setImmediate(resolve))
+    }
+
+    for (const stdio of [
+      ['ipc', 'pipe', 'pipe'], ['pipe', 'ipc', 'pipe'], ['pipe', 'pipe', 'ipc'], ['ipc', 'ignore', 2, 'pipe', null],
+      [null, undefined, 'inherit', 'pipe', 'ipc', 'overlapped', 'pipe', 1]
+    ]) {
+      it(`are behind those of the program: ${stdio}`, () => {
+        const { options } = spawned({ stdio, envPairs: [] })
+        const { length } = stdio
+        assert.deepStrictEqual(options.stdio.slice(0, length), stdio)
+        const ring = options.stdio.slice(length)
+        assert.strictEqual(ring.length, 3)
+        assert(ring.every(Number.isInteger), `${ring}`)
+        assert.deepStrictEqual(channelOf(options).ring, {
+          version: binding.ringVersion, segment: length, poll: length + 1, signal: length + 2
+        })
+      })
+    }
+
+    it('are behind the three that Node makes in any case', () => {
+      for (const stdio of [['ipc'], ['ignore', 'ipc']]) {
+        const { options } = spawned({ stdio, envPairs: [] })
+        assert.strictEqual(options.stdio.length, 6)
+        assert.strictEqual(channelOf(options).ring.segment, 3)
+        assert.strictEqual(stdio.length, 3, "as Node's own code leaves it")
+      }
+    })
+
+    it("are not in the program's own options and array", () => {
+      const stdio = Object.freeze(['ignore', 'ignore', 'ignore', 'ipc'])
+      const options = { stdio, envPairs: [] }
+      spawned(options)
+      assert.strictEqual(options.stdio, stdio)
+    })
+
+    it('are closed in this process when the child has been started, or not', () => {
+      const before = openDescriptors()
+      spawned({ stdio: STDIO, envPairs: [] })
+      const error = new Error('by spawn')
+      assert.throws(() => hooked(() => { throw error }).call({}, { stdio: STDIO, envPairs: [] }), error)
+      assert.strictEqual(openDescriptors(), before)
+    })
+
+    it('are closed when the array cannot be completed', () => {
+      const before = openDescriptors()
+      for (const childProcess of [stock, forklane]) {
+        assert.throws(() => childProcess.spawn('true', { stdio: Object.freeze(['ipc']) }), {
+          name: 'TypeError', message: 'Cannot add property 1, object is not extensible'
+        })
+      }
+      assert.strictEqual(openDescriptors(), before)
+    })
+
+    it('are closed when the file does not exist', async () => {
+      const before = openDescriptors()
+      const child = forklane.spawn('no-such-program', { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+      const [error] = await inTime(once(child, 'error'), 'error')
+      assert.strictEqual(error.errno, -ENOENT)
+      await inTime(settled(before), 'close of the descriptors')
+    })
+
+    it('are closed when Node refuses what the array has', () => {
+      const before = openDescriptors()
+      for (const stdio of [['ipc', 'no such kind'], ['ipc', {}], ['ipc', 'ipc', 'ipc']]) {
+        for (const childProcess of [stock, forklane]) {
+          assert.throws(() => childProcess.spawn('true', { stdio: [...stdio] }))
+        }
+      }
+      assert.strictEqual(openDescriptors(), before)
+    })
+
+    it('do not show in child.stdio', async () => {
+      for (const stdio of [['ipc'], ['pipe', 'ipc'], STDIO, ['ignore', 'pipe', 2, 'pipe', 'ipc', 'pipe', 'ignore']]) {
+        const [expected, actual] = await Promise.all([stock, forklane].map(async ({ spawn }) => {
+          const child = spawn('true', { stdio: [...stdio] })
+          const shown = child.stdio.map((stream) => stream && [stream.constructor.name, stream.readable, stream.writable])
+          await inTime(once(child, 'exit'), 'exit')
+          return [shown, Object.hasOwn(child.stdio, 'length')]
+        }))
+        assert.deepStrictEqual(actual, expected)
+      }
+    })
+
+    it("leave the program's extra descriptors their numbers", async () => {
+      const child = forklane.spawn('sh', ['-c', 'for fd in 3 5 6; do echo "$fd" >&"$fd"; done'], {
+        stdio: ['ignore', 'ignore', 'inherit', 'pipe', 'ipc', 'pipe', 'pipe']
+      })
+      const lines = await inTime(Promise.all([3, 5, 6].map((fd) => text(child.stdio[fd]))), 'output')
+      assert.deepStrictEqual(lines, ['3\n', '5\n', '6\n'])
+    })
+  })
+
+  describe('RingOffer', () => {
+    it("keeps the parent's two that a lane has taken, and closes the rest", () => {
+      const before = openDescriptors()
+      const offer = new RingOffer()
+      assert.strictEqual(openDescriptors(), before + 5)
+      const { version, segment, poll, signal } = offer.own
+      assert.strictEqual(version, binding.ringVersion)
+      assert.strictEqual(offer.descriptors.length, 3)
+      assert.strictEqual(offer.descriptors[0], segment)
+      offer.close(true)
+      assert.strictEqual(openDescriptors(), before + 2)
+      binding.closeDescriptors([poll, signal])
+      assert.strictEqual(openDescriptors(), before)
+    })
+
+    it('closes all when no lane has taken them', () => {
+      const before = openDescriptors()
+      new RingOffer().close(false)
+      assert.strictEqual(openDescriptors(), before)
+    })
+
+    it('has the size of the environment, and cannot be made of another', () => {
+      const before = openDescriptors()
+      const sizes = { 65536: true, 4194304: true, '': false, 1000: false, text: false, '-65536': false, 65537: false }
+      try {
+        for (const [size, isPossible] of Object.entries(sizes)) {
+          process.env.FORKLANE_RING_SIZE = size
+          if (!isPossible) {
+            assert.throws(() => new RingOffer(), Error, size)
+            continue
+          }
+          const offer = new RingOffer()
+          const header = Buffer.alloc(24)
+          fs.readSync(offer.own.segment, header, 0, 24, 0)
+          assert.strictEqual(header.readBigUInt64LE(16), BigInt(size))
+          offer.close(false)
+        }
+      } finally {
+        delete process.env.FORKLANE_RING_SIZE
+      }
+      assert.strictEqual(openDescriptors(), before)
+    })
+
+    it('that cannot be made leaves the channel on the socket, which says why', () => {
+      process.env.FORKLANE_RING_SIZE = '1000'
+      try {
+        const { options } = spawned({ stdio: STDIO, envPairs: [] })
+        assert.strictEqual(options.stdio, STDIO)
+        assert.strictEqual(channelOf(options).ring, undefined)
+        assert.strictEqual('ring' in channelOf(options), false)
+        const child = forklane.fork(fixture('echo.js'), { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+        assert.match(forklane.lane(child).reason, /^no ring can be made: ./)
+        child.kill()
+      } finally {
+        delete process.env.FORKLANE_RING_SIZE
+      }
+    })
   })
 
   describe('withHook()', () => {

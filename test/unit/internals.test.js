@@ -4,6 +4,7 @@
 // another name is told by name, and the channel stays with Node.
 
 const assert = require('node:assert')
+const { constants } = require('node:buffer')
 const { StringDecoder } = require('node:string_decoder')
 const v8 = require('node:v8')
 const internals = require('../../lib/internals.js')
@@ -145,8 +146,11 @@ describe('internals: unfinishedBytes()', () => {
 
 describe('internals: limits', () => {
   it('allows no message that V8 cannot hold', () => {
-    const { json, advanced } = internals.MAX_MESSAGE_SIZE
-    assert.strictEqual(json, require('node:buffer').constants.MAX_STRING_LENGTH)
-    assert(advanced > 2 ** 30 && advanced < 2 ** 32)
+    const { pipe, ring } = internals.MAX_MESSAGE_SIZE
+    const { MAX_STRING_LENGTH } = constants
+    assert.strictEqual(pipe.json, MAX_STRING_LENGTH)
+    // Two bytes for each unit.
+    assert.strictEqual(ring.json, 2 * MAX_STRING_LENGTH)
+    for (const { advanced } of [pipe, ring]) assert(advanced > 2 ** 30 && advanced < 2 ** 32)
   })
 })

@@ -32,6 +32,20 @@ describe('Queue', () => {
     assert.deepStrictEqual([queue.length, queue.shift(), queue.length], [1, 'a', 0])
   })
 
+  it('shows its first item and keeps it', () => {
+    const queue = new Queue()
+    assert.strictEqual(queue.first, undefined)
+    for (let i = 0; i < 100; i++) queue.push(i)
+    for (let i = 0; i < 100; i++) {
+      assert.strictEqual(queue.first, i)
+      assert.strictEqual(queue.length, 100 - i)
+      assert.strictEqual(queue.shift(), i)
+    }
+    assert.strictEqual(queue.first, undefined)
+    queue.push('again')
+    assert.strictEqual(queue.first, 'again')
+  })
+
   it('keeps undefined and null as items', () => {
     const queue = new Queue()
     for (const item of [undefined, null, 0]) queue.push(item)
