@@ -34,6 +34,10 @@ function isMessage (value) {
   }
 }
 
+function isSwitchNumber (value) {
+  return Number.isInteger(value) && value > 0 && value < 2 ** 32
+}
+
 let warned = false
 
 // The size that the environment sets, or else the largest that is possible.
@@ -198,7 +202,9 @@ class Channel {
     if (target._handleQueue !== queue) return
     target._handleQueue = null
     for (const { message, handle, options, callback } of queue) {
-      target._send(message, handle, options, callback)
+      // Each of them may be the end of the channel.
+      if (target.channel) target._send(message, handle, options, callback)
+      else if (typeof callback === 'function') process.nextTick(callback, null)
     }
     if (!target.connected && target.channel && !target._handleQueue) target._disconnect()
   }
@@ -214,6 +220,10 @@ class Channel {
         return true
       }
       if (message.cmd !== SWITCH || !this.#ring) return false
+      if (!isSwitchNumber(message.number)) {
+        this.#delivery.fail(new Error(`${SWITCH} without a number`), false)
+        return true
+      }
       this.#receivesOnRing = true
       this.#ring.switched(message.number)
       // A handle that came with this read has been acknowledged, and its listener is

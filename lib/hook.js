@@ -72,10 +72,12 @@ function withPreload (envPairs, ring) {
 }
 
 // A ring for a child, or why there is none.
-function offerRing () {
+function offerRing (stdio) {
   const { RingOffer } = require('./lanes/ring.js')
   try {
-    return { offer: new RingOffer(), reason: null }
+    // Node needs up to two for each of these, and libuv two more: a program that is
+    // short of them gets its child all the same.
+    return { offer: new RingOffer(2 * stdio.length + 4), reason: null }
   } catch (error) {
     return { offer: null, reason: `no ring can be made: ${error.message}` }
   }
@@ -110,7 +112,7 @@ function spawnWithRing (original, options) {
   const { stdio, envPairs = [] } = options
   // So many Node makes in any case.
   while (stdio.length < 3) stdio.push(undefined)
-  const { offer, reason } = offerRing()
+  const { offer, reason } = offerRing(stdio)
   options.envPairs = withPreload(envPairs, offer?.describe(stdio.length))
   if (!offer) return spawnWithout.call(this, original, options, reason)
 

@@ -5,11 +5,13 @@
 #   scripts/test-in-copy.sh node26 [mocha's arguments]     Node 26, from npm
 #   scripts/test-in-copy.sh sanitized [mocha's arguments]  this Node, with
 #       AddressSanitizer and UndefinedBehaviorSanitizer in the addon
+#   scripts/test-in-copy.sh generic [mocha's arguments]    this Node, with shared
+#       memory and wakes as on any POSIX system
 #
 # Without arguments for mocha all tests run.
 set -euo pipefail
 
-name=${1:?node20, node22, ... or sanitized}
+name=${1:?node20, node22, ..., sanitized or generic}
 shift
 root=$(cd "$(dirname "$0")/.." && pwd)
 copy=$root/test/build/$name
@@ -35,6 +37,9 @@ case $name in
     ;;
   sanitized)
     export GYP_DEFINES=fl_sanitize=address,undefined
+    ;;
+  generic)
+    export GYP_DEFINES=fl_generic_posix=1
     ;;
   *)
     echo "unknown copy: $name" >&2

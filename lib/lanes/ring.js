@@ -29,9 +29,12 @@ class RingOffer {
   #own
   #childs
 
-  /** Throws an error of the system if one cannot be had. */
-  constructor () {
-    const [segment, poll, signal, childPoll, childSignal] = binding.createRing(ringSize())
+  /**
+   * Throws an error of the system if one cannot be had.
+   * @param {number} [spare] how many more descriptors have to be left
+   */
+  constructor (spare = 0) {
+    const [segment, poll, signal, childPoll, childSignal] = binding.createRing(ringSize(), spare)
     this.#own = { version: binding.ringVersion, segment, poll, signal }
     this.#childs = [segment, childPoll, childSignal]
   }
@@ -68,13 +71,13 @@ class RingOffer {
 
 class RingLane {
   #ring
-  #control
   #owner
   #resource = new AsyncResource('FORKLANE_RING') // the context that it was made in
   #callbacks = new Queue() // [number of the message, callback, async context]
   #isWaiting = false // for room in the ring
   #isHeldUp = false // the callbacks are, by those of another lane
   #isReading = false // what was there when the end was asked for
+  #isRead = false // but for a message that has come in part
   #hellos = 0 // of programs that have taken the other end
 
   /**
@@ -91,7 +94,7 @@ class RingLane {
    * Throws if the descriptors are none of a ring.
    * @param {'parent' | 'child'} side
    * @param {{segment: number, poll: number, signal: number}} descriptors which are
-   *   the lane's from then on; but the parent closes the segment itself
+   *   the lane's from then on; but a parent closes the segment itself
    * @param {{handle: object, control: object, mode: string}} parts as of
    *   internals.inspectChannel()
    * @param {number} maxMessageSize bytes of text or of V8's format
@@ -101,8 +104,7 @@ class RingLane {
    * @param {() => void} owner.attached a program has taken the other end
    * @param {() => void} owner.quiet isBusy() may have become false
    */
-  constructor (side, descriptors, { handle, control, mode }, maxMessageSize, owner) {
-    this.#control = control
+  constructor (side, descriptors, { handle, mode }, maxMessageSize, owner) {
     this.#owner = owner
     this.#ring = new binding.Lane(
       {
@@ -116,7 +118,6 @@ class RingLane {
       (values, faults) => this.#resource.runInAsyncScope(this.#receive, this, values, faults),
       () => this.#published()
     )
-    if (side === 'child') binding.closeDescriptors([descriptors.segment])
   }
 
   /** Tells the other side that this one is there. */
@@ -130,7 +131,11 @@ class RingLane {
       this.#hellos = hellos
       this.#owner.attached()
     }
-    if (values.length > 0 || faults.length > 0) this.#owner.deliver(values, faults)
+    if (values.length > 0 || faults.length > 0) {
+      // The message that was waited for, if there was one, is the first.
+      if (this.#isRead) this.#isReading = false
+      this.#owner.deliver(values, faults)
+    }
     this.#owner.quiet()
   }
 
@@ -201,14 +206,9 @@ class RingLane {
     this.#callBackAll(this.#ring.published())
   }
 
-  // While messages wait they keep the process alive, as a write does under Node.
   #update (waiting) {
     const isWaiting = waiting > 0
-    if (isWaiting && !this.#isWaiting) this.#control.refCounted()
-    if (!isWaiting && this.#isWaiting) {
-      this.#control.unrefCounted()
-      process.nextTick(() => this.#owner.quiet())
-    }
+    if (!isWaiting && this.#isWaiting) process.nextTick(() => this.#owner.quiet())
     this.#isWaiting = isWaiting
   }
 
@@ -226,7 +226,11 @@ class RingLane {
   #callBack (published) {
     if (!this.#isDue(published)) return
     const [, callback, context] = this.#callbacks.shift()
-    context.runInAsyncScope(callback, undefined, null)
+    try {
+      context.runInAsyncScope(callback, undefined, null)
+    } finally {
+      if (this.#callbacks.length === 0) this.#owner.quiet()
+    }
   }
 
   #callBackAll (published) {
@@ -242,24 +246,25 @@ class RingLane {
 
   /** Has isBusy() wait for what has come already, if there is anything. */
   awaitMessage () {
-    if (!this.#ring.isReadable()) return
+    if (!this.#ring.isReadable() && !this.#ring.isAssembling()) return
     this.#isReading = true
     // Not in a tick: that of a handle, which came before, may be to come yet.
     setImmediate(() => {
       this.readAll()
-      this.#isReading = false
+      this.#isRead = true
+      if (!this.#ring.isAssembling()) this.#isReading = false
       this.#owner.quiet()
     })
   }
 
   /** Whether messages that were sent have not left, or some are waited for. */
   isBusy () {
-    return this.#isWaiting || this.#isReading
+    return this.#isWaiting || this.#isReading || this.#callbacks.length > 0
   }
 
   /** A number that changes whenever anything moves. */
   progress () {
-    return this.#ring.waiting()
+    return this.#ring.progress()
   }
 
   /** Ends the lane. What waits is lost; its callbacks are called. */

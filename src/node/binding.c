@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "../core/status.h"
@@ -37,11 +38,33 @@ void fl_env_throw(napi_env env, int status) {
   }
 }
 
+int fl_env_own(fl_env_t *state, int fd) {
+  size_t count = state->descriptor_count + 1;
+  int *descriptors = realloc(state->descriptors, count * sizeof(int));
+
+  if (descriptors == NULL) return FL_ENOMEM;
+  descriptors[count - 1] = fd;
+  state->descriptors = descriptors;
+  state->descriptor_count = count;
+  return FL_OK;
+}
+
+void fl_env_disown(fl_env_t *state, int fd) {
+  for (size_t i = 0; i < state->descriptor_count; i++) {
+    if (state->descriptors[i] != fd) continue;
+    state->descriptors[i] = state->descriptors[--state->descriptor_count];
+    return;
+  }
+}
+
 static void env_destroy(napi_env env, void *data, void *hint) {
   fl_env_t *state = data;
   (void) env;
   (void) hint;
   if (state->exit != NULL) *state->exit = NULL;
+  for (size_t i = 0; i < state->descriptor_count; i++)
+    (void) close(state->descriptors[i]);
+  free(state->descriptors);
   fl_codec_destroy(state->codec);
   free(state);
 }

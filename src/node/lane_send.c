@@ -51,7 +51,9 @@ static int send_string_in_parts(fl_lane_wrap_t *w, napi_value text, size_t len,
   if (from == len) return FL_OK;
 
   rc = begin_frame(w, &rest, len - from);
-  if (rc == FL_OK) {
+  if (rc != FL_OK) {
+    rc = fl_lane_abandon(&w->lane);
+  } else {
     fl_text_copy(w->env, text, utf16, from, len - from, rest.base);
     rest.len = len - from;
     rc = fl_lane_push_rest(&w->lane, &rest);

@@ -5,6 +5,8 @@
  */
 #include "lane_wrap.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -81,15 +83,30 @@ static void close_lane(fl_lane_wrap_t *w) {
 /* The environment ends. */
 static void on_cleanup(napi_async_cleanup_hook_handle handle, void *data) {
   fl_lane_wrap_t *w = data;
+  fl_env_t *state = fl_env_get(w->env);
 
   (void) handle;
-  fl_lane_flush_at_exit(&w->lane, STALL_MS);
+  if (state != NULL) fl_lanes_flush_at_exit(state);
   close_lane(w);
 }
 
+/* All at once, so that one that stands still does not hold up the others. */
 void fl_lanes_flush_at_exit(fl_env_t *state) {
-  for (fl_lane_wrap_t *w = state->lanes; w != NULL; w = w->next)
-    fl_lane_flush_at_exit(&w->lane, STALL_MS);
+  int left = STALL_MS;
+  bool waiting = true;
+
+  while (waiting && left > 0) {
+    bool moved = false;
+    waiting = false;
+    for (fl_lane_wrap_t *w = state->lanes; w != NULL; w = w->next)
+      if (fl_lane_flush_at_exit(&w->lane, &moved)) waiting = true;
+    if (moved) {
+      left = STALL_MS;
+    } else if (waiting) {
+      uv_sleep(1);
+      left -= 1;
+    }
+  }
 }
 
 /* --- Calls from the loop --- */
@@ -277,7 +294,11 @@ static napi_value send_control(napi_env env, napi_callback_info info,
 
 /* hello(version) -> number: tells that a program took this end. */
 static napi_value fl_js_lane_hello(napi_env env, napi_callback_info info) {
-  return send_control(env, info, FL_KIND_HELLO);
+  fl_lane_wrap_t *w = unwrap(env, info, 0, NULL);
+  napi_value result = send_control(env, info, FL_KIND_HELLO);
+
+  if (w != NULL) fl_lane_signal(&w->lane);
+  return result;
 }
 
 /* switch(number) -> number: what is sent from now on comes after the message of
@@ -291,6 +312,14 @@ static napi_value fl_js_lane_waiting(napi_env env, napi_callback_info info) {
   fl_lane_wrap_t *w = unwrap(env, info, 0, NULL);
 
   return w == NULL ? NULL : number(env, (double) fl_lane_waiting(&w->lane));
+}
+
+/* progress() -> a number that changes whenever one of the sides moves. */
+static napi_value fl_js_lane_progress(napi_env env, napi_callback_info info) {
+  fl_lane_wrap_t *w = unwrap(env, info, 0, NULL);
+
+  if (w == NULL) return NULL;
+  return number(env, w->lane.closing ? 0 : (double) fl_lane_progress(&w->lane));
 }
 
 /* sent(), published() -> how many messages were sent, and how many of them are
@@ -402,6 +431,9 @@ static napi_value fl_js_lane_new(napi_env env, napi_callback_info info) {
   FL_TRY(env, napi_add_async_cleanup_hook(env, on_cleanup, w, &w->cleanup));
   rc = fl_lane_open(&w->lane, loop, &options);
   if (rc == FL_OK) {
+    fl_env_disown(state, options.poll_fd);
+    fl_env_disown(state, options.signal_fd);
+    if (options.side == FL_SIDE_CHILD) fl_env_disown(state, options.segment_fd);
     w->next = state->lanes;
     state->lanes = w;
     return self;
@@ -413,29 +445,57 @@ static napi_value fl_js_lane_new(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* createRing(ringSize) -> [segment, poll, signal, childPoll, childSignal]
+/* Whether so many more descriptors can be had. */
+static int check_spare(int fd, uint32_t spare) {
+  int fds[64];
+  uint32_t n = 0;
+  int rc = FL_OK;
+
+  if (spare > 64) spare = 64;
+  while (n < spare && rc == FL_OK) {
+    fds[n] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (fds[n] < 0)
+      rc = -errno;
+    else
+      n++;
+  }
+  while (n > 0) (void) close(fds[--n]);
+  return rc;
+}
+
+/* createRing(ringSize[, spare]) -> [segment, poll, signal, childPoll,
+ * childSignal]
  *
- * The descriptors of a new channel, all the caller's. Throws an error with the
- * system's code if one cannot be had. */
+ * The descriptors of a new channel, all the caller's, until a Lane takes them
+ * or closeDescriptors(). Throws an error with the system's code if one cannot
+ * be had, or if there are not `spare` more for whoever needs them next. */
 static napi_value fl_js_create_ring(napi_env env, napi_callback_info info) {
-  size_t argc = 1;
-  napi_value argv[1];
+  size_t argc = 2;
+  napi_value argv[2];
   napi_value result;
   napi_value value;
   double size;
+  uint32_t spare = 0;
   int fds[5] = {-1, -1, -1, -1, -1};
+  fl_env_t *state = fl_env_get(env);
   int rc;
 
+  if (state == NULL) return NULL;
   FL_TRY(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
   FL_TRY(env, napi_get_value_double(env, argv[0], &size));
+  if (argc > 1) FL_TRY(env, napi_get_value_uint32(env, argv[1], &spare));
   rc = size >= 0 && size <= (double) FL_SEGMENT_RING_MAX
            ? fl_segment_create((size_t) size, &fds[0])
            : FL_ECORRUPT;
   if (rc == FL_OK) rc = fl_wake_create(&fds[1], &fds[4]);
   if (rc == FL_OK) rc = fl_wake_create(&fds[3], &fds[2]);
+  if (rc == FL_OK) rc = check_spare(fds[0], spare);
+  for (int i = 0; i < 5 && rc == FL_OK; i++) rc = fl_env_own(state, fds[i]);
   if (rc != FL_OK) {
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 5; i++) {
+      fl_env_disown(state, fds[i]);
       if (fds[i] >= 0) (void) close(fds[i]);
+    }
     fl_env_throw(env, rc);
     return NULL;
   }
@@ -456,12 +516,15 @@ static napi_value fl_js_close_descriptors(napi_env env,
   napi_value value;
   uint32_t length;
   int32_t fd;
+  fl_env_t *state = fl_env_get(env);
 
+  if (state == NULL) return NULL;
   FL_TRY(env, napi_get_cb_info(env, info, &argc, argv, NULL, NULL));
   FL_TRY(env, napi_get_array_length(env, argv[0], &length));
   for (uint32_t i = 0; i < length; i++) {
     FL_TRY(env, napi_get_element(env, argv[0], i, &value));
     FL_TRY(env, napi_get_value_int32(env, value, &fd));
+    fl_env_disown(state, fd);
     (void) close(fd);
   }
   return NULL;
@@ -482,6 +545,7 @@ napi_value fl_js_define_lane(napi_env env, napi_value exports) {
       METHOD("isReadable", fl_js_lane_is_readable),
       METHOD("isAssembling", fl_js_lane_is_assembling),
       METHOD("waiting", fl_js_lane_waiting),
+      METHOD("progress", fl_js_lane_progress),
       METHOD("sent", fl_js_lane_sent),
       METHOD("published", fl_js_lane_published),
       METHOD("close", fl_js_lane_close),

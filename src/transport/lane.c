@@ -3,6 +3,7 @@
  */
 #include "lane.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -11,7 +12,7 @@
 #include "wake.h"
 
 /* The share of one turn of the loop, so that timers and sockets have theirs. */
-enum { TURN_BYTES = 1024 * 1024, TURN_MESSAGES = 1024 };
+enum { TURN_BYTES = 512 * 1024, TURN_MESSAGES = 256 };
 static const uint64_t TURN_NS = 200 * 1000;
 
 /* Waking a core that sleeps takes tens of microseconds on a virtual machine. A
@@ -82,6 +83,8 @@ static void process(fl_lane_t *lane) {
   }
   /* What was called above may have found a reason to come back. */
   if (!lane->comes_back) (void) uv_idle_stop(&lane->idle);
+  if (lane->outbox.size == 0 && !lane->has_published)
+    uv_unref((uv_handle_t *) &lane->poll);
 }
 
 static void on_poll(uv_poll_t *handle, int status, int events) {
@@ -109,17 +112,39 @@ static void on_handle_closed(uv_handle_t *handle) {
   if (--lane->open_handles > 0) return;
   (void) close(lane->poll_fd);
   (void) close(lane->signal_fd);
+  if (lane->lock_fd >= 0) (void) close(lane->lock_fd);
   fl_segment_unmap(&lane->segment);
   fl_outbox_destroy(&lane->outbox);
   fl_bytes_destroy(&lane->assembly);
   lane->on_closed(lane);
 }
 
+/* Two programs may live with one channel, but a ring has one end each. The lock
+ * goes with the process. */
+static int lock_end(int segment_fd) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+  return fcntl(segment_fd, F_SETLK, &lock) == 0 ? FL_OK : -errno;
+}
+
+/* A child has them from its parent, and leaves them to nobody. */
+static void keep_to_ourselves(const fl_lane_options_t *options) {
+  (void) fcntl(options->segment_fd, F_SETFD, FD_CLOEXEC);
+  (void) fcntl(options->poll_fd, F_SETFD, FD_CLOEXEC);
+  (void) fcntl(options->signal_fd, F_SETFD, FD_CLOEXEC);
+}
+
 int fl_lane_open(fl_lane_t *lane, uv_loop_t *loop,
                  const fl_lane_options_t *options) {
   int rc = fl_segment_map(&lane->segment, options->segment_fd, options->side);
 
+  keep_to_ourselves(options);
   if (rc != FL_OK) return rc;
+  if (options->side == FL_SIDE_CHILD) rc = lock_end(options->segment_fd);
+  if (rc != FL_OK) {
+    fl_segment_unmap(&lane->segment);
+    return rc;
+  }
   rc = fl_ring_producer_init(&lane->producer, lane->segment.out_shared,
                              lane->segment.out, lane->segment.ring_size);
   if (rc == FL_OK)
@@ -137,9 +162,7 @@ int fl_lane_open(fl_lane_t *lane, uv_loop_t *loop,
   lane->message_max = options->message_max;
   lane->kinds = options->kinds;
   lane->may_spin = options->may_spin;
-  /* A child has them from its parent, and leaves them to nobody. */
-  (void) fcntl(lane->poll_fd, F_SETFD, FD_CLOEXEC);
-  (void) fcntl(lane->signal_fd, F_SETFD, FD_CLOEXEC);
+  lane->lock_fd = options->side == FL_SIDE_CHILD ? options->segment_fd : -1;
   lane->record_max = lane->segment.ring_size / 4 - FL_RECORD_HEADER;
   lane->joined = lane->consumer.tail != 0;
   lane->poll.data = lane;

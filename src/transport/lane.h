@@ -42,6 +42,7 @@ struct fl_lane_s {
   fl_ring_consumer_t consumer;
   int poll_fd;   /* ours to poll; -1 once closed */
   int signal_fd; /* wakes the other side */
+  int lock_fd;   /* a child's segment, which holds its lock; else -1 */
   int socket_fd; /* the channel's; only to see that the other side is gone */
   uv_poll_t poll;
   uv_idle_t idle; /* runs while there is more to read than one turn may */
@@ -100,10 +101,11 @@ struct fl_lane_s {
 
 typedef struct fl_lane_options_s {
   fl_side_t side;
-  int segment_fd;     /* stays the caller's */
-  int poll_fd;        /* the lane's, from a successful return on */
-  int signal_fd;      /* likewise */
-  int socket_fd;      /* stays the caller's, or -1 */
+  int segment_fd; /* a child's lane has it from a successful return on; else it
+                     stays the caller's */
+  int poll_fd;    /* the lane's, from a successful return on */
+  int signal_fd;  /* likewise */
+  int socket_fd;  /* stays the caller's, or -1 */
   size_t message_max; /* of a message that is received, in bytes */
   uint32_t kinds;     /* bit (1 << kind) for each kind of value that may come */
   bool may_spin;
@@ -170,9 +172,21 @@ void fl_lane_retell(fl_lane_t *lane);
 /* Bytes that wait. */
 size_t fl_lane_waiting(const fl_lane_t *lane);
 
-/* Publishes what waits for as long as the other side goes on reading, and is
- * there; gives up when nothing moves for `stall_ms`. */
-void fl_lane_flush_at_exit(fl_lane_t *lane, int stall_ms);
+/* For the end of the process, outside of the loop: publishes what there is room
+ * for. Whether more waits, and the other side is there; `*moved` is set if it
+ * has read anything since the last call. */
+bool fl_lane_flush_at_exit(fl_lane_t *lane, bool *moved);
+
+/* Signals the other side, whether or not it has said that it sleeps: the
+ * program before this one may have died before it could. */
+void fl_lane_signal(fl_lane_t *lane);
+
+/* A number that changes whenever one of the sides moves. */
+uint64_t fl_lane_progress(fl_lane_t *lane);
+
+/* Gives up a message that was begun, for want of memory: nothing can be sent
+ * any more. FL_ENOMEM. */
+int fl_lane_abandon(fl_lane_t *lane);
 
 /* --- Receiving --- */
 

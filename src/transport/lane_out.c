@@ -71,6 +71,8 @@ static int queue(fl_lane_t *lane, fl_bytes_t *frame, size_t from) {
   if (rc == FL_OK) {
     lane->sent++;
     lane->asked = true;
+    /* Until it has left, as a write does under Node. */
+    uv_ref((uv_handle_t *) &lane->poll);
   }
   return rc;
 }
@@ -321,23 +323,26 @@ void fl_lane_flush(fl_lane_t *lane) {
   if (!lane->hungry) fl__lane_stay_awake(lane);
 }
 
-void fl_lane_flush_at_exit(fl_lane_t *lane, int stall_ms) {
-  enum { SLICE_MS = 100 };
+bool fl_lane_flush_at_exit(fl_lane_t *lane, bool *moved) {
   uint64_t tail = lane->producer.tail;
-  int left = stall_ms;
 
   lane->reserved = false; /* whoever was making it does not go on */
-  while (can_send(lane) && lane->outbox.size > 0) {
-    (void) publish_some(lane, SIZE_MAX);
-    if (lane->outbox.size == 0 || !can_send(lane)) return;
-    if (lane->producer.tail != tail) {
-      tail = lane->producer.tail;
-      left = stall_ms;
-    }
-    if (!fl_ring_await_space(&lane->producer, next_size(lane))) continue;
-    if (left <= 0) return;
-    if (!fl_wake_wait(lane->poll_fd, lane->socket_fd, SLICE_MS)) return;
-    fl_wake_clear(lane->poll_fd);
-    left -= SLICE_MS;
-  }
+  if (!can_send(lane) || lane->outbox.size == 0) return false;
+  (void) publish_some(lane, SIZE_MAX);
+  if (lane->producer.tail != tail) *moved = true;
+  if (lane->outbox.size == 0 || !can_send(lane)) return false;
+  return fl_wake_wait(lane->poll_fd, lane->socket_fd, 0);
+}
+
+void fl_lane_signal(fl_lane_t *lane) {
+  fl_wake_signal(lane->signal_fd);
+}
+
+uint64_t fl_lane_progress(fl_lane_t *lane) {
+  (void) fl_ring_space(&lane->producer, lane->segment.ring_size);
+  return lane->producer.head + lane->producer.tail + lane->consumer.tail;
+}
+
+int fl_lane_abandon(fl_lane_t *lane) {
+  return fl__lane_fail(lane, FL_ENOMEM);
 }

@@ -113,6 +113,11 @@ const LISTS = {
     ...Array.from({ length: 40 }, () => ['x'.repeat(32 * 1024)]),
     ['with a server', 'server'], ['between'], ['y'.repeat(200 * 1024)], ['with a socket', 'socket'],
     ...Array.from({ length: 40 }, (_, i) => [i])
+  ],
+  'handles behind a full ring': [
+    ...Array.from({ length: 80 }, () => ['x'.repeat(64 * 1024)]),
+    ['with a server', 'server'], ['between'], ['y'.repeat(4 * 2 ** 20), 'udp'], ['with a socket', 'socket'],
+    ...Array.from({ length: 80 }, () => ['z'.repeat(64 * 1024)]), ['with another', 'server'], ['after']
   ]
 }
 

@@ -11,8 +11,9 @@ const path = require('node:path')
 const { createInterface } = require('node:readline')
 const { happened, tracked } = require('./children.js')
 const { inTime } = require('./inbox.js')
-const { fixture, forkAs } = require('./parties.js')
+const { fixture, startAs } = require('./parties.js')
 const { channelHandle, frame, writeAtOnce } = require('./wire.js')
+const { newWitness, standStill, witness } = require('./witness.js')
 
 const ROLES = ['parent', 'child']
 
@@ -20,10 +21,47 @@ const ROLES = ['parent', 'child']
 // it arrives without a 'message' listener too.
 const END = { cmd: 'NODE_END_OF_SCENARIO' }
 
+// Tells a child on the ring that its peer obeys.
+const BEGIN = { cmd: 'NODE_BEGIN_OF_SCENARIO' }
+
 /** The store is 'of fork()' in code that runs because of the parent's channel. */
 const storage = new AsyncLocalStorage()
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+// How messages come to the subject in one read, and how the peer is made to read
+// nothing for a while. In a ring it misses what is published only if its whole
+// thread stands still.
+const SOCKET = {
+  write: (target, command) => target.send(command),
+  pause (target) {
+    target.send({ command: 'pause' })
+    return null
+  }
+}
+const RING = {
+  write (target, command) {
+    const file = newWitness()
+    target.send({ ...command, file })
+    standStill(file)
+  },
+  pause (target) {
+    const file = newWitness()
+    target.send({ command: 'standStill', file })
+    return file
+  }
+}
+const WAYS = {
+  socket: SOCKET,
+  // Both ends are forklane's, and get to the ring in their own time.
+  both: { write: SOCKET.write, pause: RING.pause },
+  ring: RING
+}
+
+function wayOf ({ parent, child, onRing }) {
+  if (onRing) return 'ring'
+  return parent === 'forklane' && child === 'forklane' ? 'both' : 'socket'
+}
 
 /**
  * Makes `target` the channel of a peer.
@@ -35,7 +73,12 @@ function obey (target, serialization) {
   const received = []
   const commands = {
     // Messages in one write, which the other side gets in one read.
-    write ({ messages, partial }) {
+    write ({ messages, partial, file, long }) {
+      if (long) messages.push('x'.repeat(long))
+      if (file) {
+        for (const message of [...messages, END]) target.send(message)
+        return witness(file)
+      }
       const frames = [...messages, END].map((message) => frame(serialization, message))
       if (partial) frames.push(frame(serialization, 'partial').subarray(0, 6))
       writeAtOnce(target, Buffer.concat(frames))
@@ -45,6 +88,9 @@ function obey (target, serialization) {
     },
     pause () {
       target.send('paused', () => channelHandle(target).readStop())
+    },
+    standStill ({ file }) {
+      target.send('paused', () => standStill(file))
     },
     report () {
       target.send({ report: received.splice(0) })
@@ -91,22 +137,28 @@ const AS_ROLE = {
  * @param {object} target a ChildProcess or `process`
  * @param {string} serialization
  * @param {(stage: object) => Promise<void>} subject
+ * @param {string} way of WAYS
  * @returns {Promise<any[]>} the log
  */
-async function act (role, target, serialization, subject) {
+async function act (role, target, serialization, subject, way) {
   const entries = []
+  const asRole = AS_ROLE[role](target)
+  let standing = null // until this has happened
   const end = new Promise((resolve) => {
     target.on('internalMessage', ({ cmd }) => cmd === END.cmd && resolve())
   })
   const stage = {
-    ...AS_ROLE[role](target),
+    ...asRole,
     role,
     serialization,
     target,
     storage,
     turn,
     log: (...entry) => entries.push(entry.length === 1 ? entry[0] : entry),
-    ask: (command, rest) => target.send({ command, ...rest }),
+    ask: (command, rest) => {
+      if (command === 'write') WAYS[way].write(target, { command, ...rest })
+      else target.send({ command, ...rest })
+    },
     // When everything asked for has arrived and its ticks are done.
     end: async () => {
       await inTime(end, 'end of the scenario')
@@ -115,8 +167,12 @@ async function act (role, target, serialization, subject) {
     // Makes the peer read no more, until resume().
     pause: async () => {
       const paused = happened(target, 'message')
-      target.send({ command: 'pause' })
+      standing = WAYS[way].pause(target)
       await paused
+    },
+    resume: () => {
+      if (standing) witness(standing)
+      else asRole.resume()
     },
     report: async () => {
       const answer = happened(target, 'message')
@@ -140,16 +196,19 @@ async function play (file, name, role, parties) {
   const { serialization } = parties
   const module = path.join(__dirname, '..', 'fixtures', file)
   const childRole = role === 'parent' ? 'peer' : 'subject'
-  const child = tracked(storage.run('of fork()', () => forkAs(
-    parties, fixture('run-scenario.js'), [module, name, childRole, serialization],
+  const way = wayOf(parties)
+  newWitness() // makes the directory
+  const child = tracked(await storage.run('of fork()', () => startAs(
+    parties, fixture('run-scenario.js'), [module, name, childRole, serialization, way],
     { stdio: ['pipe', 'pipe', 'inherit', 'ipc'] }
   )))
   const exited = happened(child, 'exit')
   let log
   if (role === 'parent') {
-    log = await act(role, child, serialization, require(module)[name])
+    log = await act(role, child, serialization, require(module)[name], way)
   } else {
     const peer = obey(child, serialization)
+    if (way === 'ring') child.send(BEGIN)
     child.on('error', () => {}) // sending to the other end when it is gone
     for await (const line of createInterface({ input: child.stdout })) {
       if (line === 'resume') peer.resume()
@@ -164,4 +223,4 @@ async function play (file, name, role, parties) {
   return log
 }
 
-module.exports = { ROLES, act, obey, play }
+module.exports = { BEGIN, ROLES, act, obey, play }

@@ -9,9 +9,12 @@ const assert = require('node:assert')
 const { once } = require('node:events')
 const { outcome, tracked } = require('../helpers/children.js')
 const { inTime } = require('../helpers/inbox.js')
-const { PARENTS, fixture, forEachParties, forkAs } = require('../helpers/parties.js')
+const {
+  PARENTS, fixture, forEachChannel, forEachParties, forEachRing, forkAs, startAs
+} = require('../helpers/parties.js')
 const { ROLES, play } = require('../helpers/scenario.js')
 const { writeAtOnce } = require('../helpers/wire.js')
+const { newWitness, witness } = require('../helpers/witness.js')
 
 const SCENARIOS = 'delivery-scenarios.js'
 const BASIC = [['parent', 'json'], ['child', 'advanced']]
@@ -23,9 +26,24 @@ const FORKLANE_ONLY = ['forklane']
  * @param {[string, string, any][]} table rows of title, subject and log; the log
  *   may be a function of the role
  * @param {[string, string][]} combinations of the subject's role and serialization
- * @param {string[]} [subjects] the subject's parties; the peer is stock
+ * @param {string[]} [subjects] the subject's parties; the peer is stock, and on
+ *   the ring it is forklane
  */
 function declare (table, combinations, subjects = ['stock', 'forklane']) {
+  declareOnSocket(table, combinations, subjects)
+  declareOnRing(table, combinations)
+}
+
+function declareOnRing (table, combinations) {
+  forEachRing((parties) => {
+    for (const [role, serialization] of combinations) {
+      if (serialization !== parties.serialization) continue
+      describe(`subject is the ${role}`, () => declareCases(table, role, parties))
+    }
+  })
+}
+
+function declareOnSocket (table, combinations, subjects = ['stock', 'forklane']) {
   for (const [role, serialization] of combinations) {
     for (const subject of subjects) {
       describe(`${subject} as ${role}, ${serialization}`, () => {
@@ -46,7 +64,7 @@ function declareCases (table, role, parties) {
 }
 
 function declareForAllParties (table) {
-  forEachParties((parties) => {
+  forEachChannel((parties) => {
     for (const role of ROLES) {
       describe(`subject is the ${role}`, () => declareCases(table, role, parties))
     }
@@ -244,13 +262,6 @@ describe('delivery: sending', () => {
     ['makes an uncaught exception of an error that nobody listens for', 'unheardSendError', [
       false, ['uncaught', CLOSED]
     ]],
-    ['fails with EPIPE when the peer is gone', 'peerGone', [
-      true, true, true, 'returned', ['callback', BROKEN], ['error', BROKEN], 'disconnect'
-    ]],
-    ['calls back without error for messages that a dead peer never read', 'peerGoneCongested', [
-      false, 'disconnect', ['callback', 0, 'null'], ['callback', 1, 'null'],
-      ['callback', 2, 'null'], ['callback', 'gone', 'null']
-    ]],
     ['sends a message whose getter disconnects', 'nestedDisconnect', [
       true, 'disconnect', ['callback', 'null']
     ]],
@@ -267,6 +278,30 @@ describe('delivery: sending', () => {
     ]],
     ['needs its object as this', 'detachedSend', ['TypeError', 'TypeError']]
   ], BASIC)
+
+  const NEVER_READ = [
+    ['calls back without error for messages that a dead peer never read', 'peerGoneCongested', [
+      false, 'disconnect', ['callback', 0, 'null'], ['callback', 1, 'null'],
+      ['callback', 2, 'null'], ['callback', 'gone', 'null']
+    ]]
+  ]
+
+  declareOnSocket([
+    ['fails with EPIPE when the peer is gone', 'peerGone', [
+      true, true, true, 'returned', ['callback', BROKEN], ['error', BROKEN], 'disconnect'
+    ]],
+    ...NEVER_READ
+  ], BASIC)
+
+  declareOnRing([
+    // Nobody has to look at the socket for it, where it would show.
+    ['does not see at once that the peer is gone', 'peerGone', [
+      true, true, true, 'returned', ['callback', 'null'], 'disconnect'
+    ]]
+  ], FULL)
+
+  // A parent that stands still cannot be made to go.
+  declareOnRing(NEVER_READ, [['parent', 'json'], ['parent', 'advanced']])
 
   describe('the value of send()', () => {
     // How many messages fill the socket is the kernel's affair, but it is the
@@ -345,16 +380,20 @@ describe('delivery: what keeps a child alive', () => {
 
   for (const [way, lives] of Object.entries(LIVES)) {
     it(`${way}: ${lives ? 'lives' : 'ends'}`, async () => {
-      const outcomes = await Promise.all(['stock', 'forklane'].map((party) => {
-        const parties = { parent: 'stock', child: party, serialization: 'json' }
-        const child = tracked(forkAs(parties, fixture('delivery-keep-alive.js'), [way], {
-          silent: true
-        }))
+      const outcomes = await Promise.all([
+        { parent: 'stock', child: 'stock' },
+        { parent: 'stock', child: 'forklane' },
+        { parent: 'forklane', child: 'forklane', onRing: true }
+      ].map(async (parties) => {
+        const args = [way, ...(parties.onRing ? ['on the ring'] : [])]
+        const child = tracked(await startAs(
+          { ...parties, serialization: 'json' }, fixture('delivery-keep-alive.js'), args, { silent: true }
+        ))
         child.send('answer')
         return outcome(child)
       }))
       const expected = { code: 0, signal: null, stdout: lives ? 'lives' : 'ends', stderr: '' }
-      assert.deepStrictEqual(outcomes, [expected, expected])
+      assert.deepStrictEqual(outcomes, [expected, expected, expected])
     })
   }
 
@@ -389,12 +428,22 @@ describe('delivery: what becomes of an exception', () => {
   // The frames of the stack differ: forklane's channel is another program text.
   const withoutPlaces = (stderr) => stderr.replace(/^ +at .*\n/gm, '').replace(EXCERPT, '')
 
-  const outcomesOf = (way, value) => Promise.all(['stock', 'forklane'].map((party) => {
-    const parties = { parent: 'stock', child: party, serialization: 'json' }
-    const child = tracked(forkAs(parties, fixture('delivery-uncaught.js'), [way, value], {
-      silent: true
-    }))
-    child.once('message', (bytes) => writeAtOnce(child, Buffer.from(bytes)))
+  const outcomesOf = (way, value) => Promise.all([
+    { parent: 'stock', child: 'stock' },
+    { parent: 'stock', child: 'forklane' },
+    { parent: 'forklane', child: 'forklane', onRing: true }
+  ].map(async (parties) => {
+    const args = [way, value]
+    const file = newWitness()
+    if (parties.onRing) args.push(file)
+    const child = tracked(await startAs(
+      { ...parties, serialization: 'json' }, fixture('delivery-uncaught.js'), args, { silent: true }
+    ))
+    child.once('message', (bytes) => {
+      if (!parties.onRing) return writeAtOnce(child, Buffer.from(bytes))
+      for (let i = 0; i < 3; i++) child.send(i)
+      witness(file)
+    })
     return inTime(outcome(child), 'end')
   }))
 
@@ -404,7 +453,8 @@ describe('delivery: what becomes of an exception', () => {
         const outcomes = await outcomesOf(way, value)
         for (const one of outcomes) one.stderr = withoutPlaces(one.stderr)
         assert.match(outcomes[0].stdout, /^\["message",0\]/)
-        assert.deepStrictEqual(outcomes[1], outcomes[0])
+        assert.deepStrictEqual(outcomes[1], outcomes[0], 'on the socket')
+        assert.deepStrictEqual(outcomes[2], outcomes[0], 'on the ring')
       })
     }
   }
@@ -419,10 +469,12 @@ describe('delivery: what becomes of an exception', () => {
 })
 
 describe('delivery: domains', () => {
-  for (const party of ['stock', 'forklane']) {
-    it(`hands what a listener throws to the domain of the child, ${party}`, async () => {
+  for (const [lane, args] of Object.entries({
+    core: ['stock'], pipe: ['forklane'], ring: ['forklane', 'forklane']
+  })) {
+    it(`hands what a listener throws to the domain of the child, ${lane} lane`, async () => {
       const child = tracked(PARENTS.stock.spawn(process.execPath, [
-        '--no-warnings', fixture('delivery-domain.js'), party
+        '--no-warnings', fixture('delivery-domain.js'), ...args
       ]))
       const { code, stdout, stderr } = await outcome(child)
       assert.strictEqual(stderr, '')
@@ -430,7 +482,7 @@ describe('delivery: domains', () => {
         ['message', 0, 'of fork'], ['domain', 'thrown by 0'],
         ['message', 1, 'of fork'], ['domain', 'thrown by 1'],
         ['message', 2, 'of fork'], ['domain', 'thrown by 2'],
-        ['error', 'of fork'], ['end', null]
+        ['error', 'of fork'], ['end', lane]
       ])
       assert.strictEqual(code, 0)
     })

@@ -4,20 +4,27 @@
 // the ordinary messages, which go another way through forklane.
 
 const assert = require('node:assert')
+const { spawnSync } = require('node:child_process')
 const { once } = require('node:events')
 const net = require('node:net')
 const { happened, outcome, tracked } = require('../helpers/children.js')
 const { LISTS, listening, receiveHandles, sendHandles } = require('../helpers/handles.js')
 const { inTime } = require('../helpers/inbox.js')
-const { PARENTS, fixture, forEachParties, forkAs } = require('../helpers/parties.js')
+const { PARENTS, fixture, forEachChannel, startAs } = require('../helpers/parties.js')
+
+/** Returns when the child does not run any more. */
+function stop (child) {
+  child.kill('SIGSTOP')
+  while (!spawnSync('ps', ['-o', 'stat=', '-p', child.pid]).stdout.toString().startsWith('T'));
+}
 
 describe('handles', () => {
-  forEachParties((parties) => {
-    const start = (...args) => tracked(forkAs(parties, fixture('handles-end.js'), args))
+  forEachChannel((parties) => {
+    const start = async (...args) => tracked(await startAs(parties, fixture('handles-end.js'), args))
 
     for (const name of Object.keys(LISTS)) {
       it(`keep their place, parent to child: ${name}`, async () => {
-        const child = start('receive')
+        const child = await start('receive')
         const reported = once(child, 'message')
         const expected = await inTime(sendHandles(child, LISTS[name]), 'use of the handles')
         const [{ log }] = await inTime(reported, 'report')
@@ -25,15 +32,70 @@ describe('handles', () => {
       })
 
       it(`keep their place, child to parent: ${name}`, async () => {
-        const child = start('send', name)
+        const child = await start('send', name)
         const log = await inTime(receiveHandles(child), 'end of the messages')
         const [{ expected }] = await inTime(once(child, 'message'), 'report')
         assert.deepStrictEqual(log, expected)
       })
     }
 
+    it('keep their place in both directions at once', async () => {
+      const name = 'many, with messages between'
+      const child = await start('both', name)
+      const received = receiveHandles(child)
+      // The report comes before what is held in the child for a handle, or after.
+      const reported = new Promise((resolve) => child.on('message', (message) => {
+        if (message?.expected) resolve(message)
+      }))
+      const expected = await inTime(sendHandles(child, LISTS[name]), 'use of the handles')
+      const report = await inTime(reported, 'report')
+      assert.deepStrictEqual(await inTime(received, 'end of the messages'), report.expected)
+      assert.deepStrictEqual(report.log, expected)
+    })
+
+    it('that are sent twice go once', async () => {
+      const child = await start('receive')
+      const server = await listening(net.createServer({ pauseOnConnect: true }))
+      const client = net.connect(server.address().port, '127.0.0.1')
+      const [socket] = await once(server, 'connection')
+      const { localPort } = socket
+      const reported = once(child, 'message')
+      child.send('before')
+      child.send('first', socket)
+      child.send('between')
+      child.send('second', socket)
+      child.send('after')
+      child.send('end')
+      const [{ log }] = await inTime(reported, 'report')
+      assert.deepStrictEqual(log, [
+        ['before', null], ['first', ['socket', localPort]], ['between', null], ['second', null], ['after', null]
+      ])
+      client.destroy()
+      server.close()
+    })
+
+    it('of sockets are sent again if the receiver does not get them, and given up with a warning', async () => {
+      const child = await start('refuse')
+      const server = await listening(net.createServer({ pauseOnConnect: true }))
+      const client = net.connect(server.address().port, '127.0.0.1')
+      const [socket] = await once(server, 'connection')
+      const warned = once(process, 'warning')
+      const reported = once(child, 'message')
+      child.send('before')
+      child.send('lost', socket)
+      child.send('after')
+      child.send('end')
+      const [[warning], [{ log }]] = await inTime(Promise.all([warned, reported]), 'warning and report')
+      assert.strictEqual(warning.name, 'SentHandleNotReceivedWarning')
+      assert.deepStrictEqual(log, [
+        ['before', null], ...Array(4).fill(['refused', null]), ['after', null]
+      ])
+      client.destroy()
+      server.close()
+    })
+
     it('stay usable for the sender with keepOpen', async () => {
-      const child = start('receive')
+      const child = await start('receive')
       const server = await listening(net.createServer())
       const client = net.connect(server.address().port, '127.0.0.1')
       const [socket] = await once(server, 'connection')
@@ -54,7 +116,7 @@ describe('handles', () => {
     })
 
     it('arrive before the end that disconnect() makes', async () => {
-      const child = tracked(forkAs(parties, fixture('handles-until-disconnect.js'), [], {
+      const child = tracked(await startAs(parties, fixture('handles-until-disconnect.js'), [], {
         silent: true
       }))
       const log = []
@@ -79,10 +141,10 @@ describe('handles', () => {
     })
 
     it('go with the peer that dies before it has acknowledged them', async () => {
-      const child = start('receive')
-      await inTime(once(child, 'spawn'), 'child')
+      const child = await start('receive')
       const server = await listening(net.createServer())
       const log = []
+      stop(child)
       child.on('error', ({ code }) => log.push(code))
       child.on('disconnect', () => log.push('disconnect'))
       child.send('first', server)
@@ -98,7 +160,7 @@ describe('handles', () => {
     })
 
     it('are refused with the error of stock when they are none', async () => {
-      const child = start('receive')
+      const child = await start('receive')
       assert.throws(() => child.send('message', {}), {
         name: 'TypeError', code: 'ERR_INVALID_HANDLE_TYPE'
       })
@@ -112,7 +174,7 @@ describe('handles', () => {
     })
 
     it('that are closed already go as messages', async () => {
-      const child = start('receive')
+      const child = await start('receive')
       const server = await listening(net.createServer())
       const client = net.connect(server.address().port, '127.0.0.1')
       const [socket] = await once(server, 'connection')

@@ -328,8 +328,8 @@ describe('handshake: a child that finds something else than a ring', () => {
       assert.deepStrictEqual(lane, { ...PIPE, reason: 'the other side has another version of the ring' })
       assert.deepStrictEqual(parent, UNATTACHED)
       const { descriptors: usual } = await report('shift; exec "$0" "$@"', '', serialization)
-      // Of a ring, those that wake the two sides.
-      assert.strictEqual(descriptors.length, usual.length - 2)
+      // Of a ring, its memory and those that wake the two sides.
+      assert.strictEqual(descriptors.length, usual.length - 3)
     })
   }
 
@@ -389,7 +389,7 @@ describe('handshake: descriptors and environment', () => {
       assert.deepStrictEqual(ours.lane, RING)
       assert.deepStrictEqual(ours.inherited, stock.inherited)
       assert.deepStrictEqual(ours.variables, stock.variables)
-      assert.strictEqual(ours.descriptors.length, stock.descriptors.length + 2)
+      assert.strictEqual(ours.descriptors.length, stock.descriptors.length + 3)
     })
   }
 

@@ -6,7 +6,8 @@
 const assert = require('node:assert')
 const { once } = require('node:events')
 const { tracked } = require('../helpers/children.js')
-const { SERIALIZATIONS, fixture, forkAs } = require('../helpers/parties.js')
+const { describeValue } = require('../helpers/describe-value.js')
+const { SERIALIZATIONS, fixture, forEachRing, forkAs, startAs } = require('../helpers/parties.js')
 const { channelHandle, frame } = require('../helpers/wire.js')
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -76,3 +77,41 @@ for (const serialization of SERIALIZATIONS) {
     })
   })
 }
+
+describe('held messages', () => {
+  forEachRing((parties) => {
+    const start = async () => tracked(await startAs(parties, fixture('swap-messages.js')))
+    // What the child answers, however many reads it takes.
+    const texts = Array.from({ length: 200 }, (_, i) => 'x'.repeat(i * 50))
+
+    it('are handed on after removeAllListeners()', async () => {
+      const child = await start()
+      for (const text of texts) child.send(text)
+      const messages = []
+      await new Promise((resolve) => child.once('message', (message) => {
+        messages.push(message)
+        child.removeAllListeners()
+        resolve()
+      }))
+      await turn()
+      await new Promise((resolve) => child.on('message', (message) => {
+        if (messages.push(message) === texts.length) resolve()
+      }))
+      assert.deepStrictEqual(messages, texts.map(describeValue))
+    })
+
+    it('that came before the end are handed on after it', async () => {
+      const child = await start()
+      for (const text of texts) child.send(text)
+      await once(child, 'message')
+      const disconnected = once(child, 'disconnect')
+      child.send(['disconnect'])
+      await disconnected
+      await turn()
+      const messages = []
+      child.on('message', (message) => messages.push(message))
+      await turn()
+      assert.deepStrictEqual(messages, texts.slice(1).map(describeValue))
+    })
+  })
+})

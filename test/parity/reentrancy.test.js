@@ -2,15 +2,25 @@
 
 // A message that sends another one while it is being serialized, and a peer that
 // empties the socket meanwhile: what was known of the socket before is not true
-// any more, and one frame inside another would end the channel.
+// any more, and one frame inside another would end the channel. The same with a
+// ring.
 
 const assert = require('node:assert')
 const net = require('node:net')
 const { tracked } = require('../helpers/children.js')
-const { fixture, forkAs } = require('../helpers/parties.js')
+const { fixture, startAs } = require('../helpers/parties.js')
 
-const PARENTS = ['stock', 'forklane']
 const MORE_THAN_A_SOCKET_HOLDS = [219_000, 230_000, 280_000, 600_000]
+const MORE_THAN_A_RING_HOLDS = [2_097_000, 3_000_000]
+const RING = { parent: 'forklane', child: 'forklane', onRing: true }
+
+// Parties, and how long the messages are.
+const CHANNELS = {
+  stock: [{ parent: 'stock', child: 'stock' }, MORE_THAN_A_SOCKET_HOLDS],
+  forklane: [{ parent: 'forklane', child: 'stock' }, MORE_THAN_A_SOCKET_HOLDS],
+  'on the ring': [RING, MORE_THAN_A_RING_HOLDS],
+  'on a small ring': [{ ...RING, ringSize: 64 * 1024 }, [16_000, 65_000, ...MORE_THAN_A_SOCKET_HOLDS]]
+}
 
 // Long enough for the child to have read everything.
 function readMeanwhile () {
@@ -29,12 +39,15 @@ function answerTo (child, makeMessage) {
 }
 
 describe('re-entrancy', () => {
-  for (const parent of PARENTS) {
-    for (const length of MORE_THAN_A_SOCKET_HOLDS) {
+  for (const [name, [parties, lengths]] of Object.entries(CHANNELS)) {
+    const start = async (serialization) =>
+      tracked(await startAs({ ...parties, serialization }, fixture('two-messages.js')))
+
+    for (const length of lengths) {
       const inner = 'x'.repeat(length)
 
-      it(`keeps a message whole that toJSON() sends, ${length} characters, ${parent}`, async () => {
-        const child = tracked(forkAs({ parent, child: 'stock', serialization: 'json' }, fixture('two-messages.js')))
+      it(`keeps a message whole that toJSON() sends, ${length} characters, ${name}`, async () => {
+        const child = await start('json')
         assert.deepStrictEqual(await answerTo(child, () => ({
           toJSON () {
             child.send(inner)
@@ -44,8 +57,8 @@ describe('re-entrancy', () => {
         })), [`text of ${length}`, { outer: true }])
       })
 
-      it(`keeps a message whole that a getter sends, ${length} characters, ${parent}`, async () => {
-        const child = tracked(forkAs({ parent, child: 'stock', serialization: 'advanced' }, fixture('two-messages.js')))
+      it(`keeps a message whole that a getter sends, ${length} characters, ${name}`, async () => {
+        const child = await start('advanced')
         assert.deepStrictEqual(await answerTo(child, () => ({
           get outer () {
             child.send(inner)
@@ -56,8 +69,8 @@ describe('re-entrancy', () => {
       })
     }
 
-    it(`keeps a message whole that a getter sends with a handle, ${parent}`, async () => {
-      const child = tracked(forkAs({ parent, child: 'stock', serialization: 'advanced' }, fixture('two-messages.js')))
+    it(`keeps a message whole that a getter sends with a handle, ${name}`, async () => {
+      const child = await start('advanced')
       const got = await answerTo(child, () => ({
         get outer () {
           const server = net.createServer().listen(0)

@@ -1,0 +1,89 @@
+'use strict'
+
+// What a channel on the ring costs, in numbers that do not depend on the machine's
+// speed: system calls, and bytes of memory.
+
+const assert = require('node:assert')
+const { execFileSync, spawn, spawnSync } = require('node:child_process')
+const fs = require('node:fs')
+const os = require('node:os')
+const path = require('node:path')
+const { outcome, tracked } = require('../helpers/children.js')
+const { inTime } = require('../helpers/inbox.js')
+const { fixture } = require('../helpers/parties.js')
+const { ROLES } = require('../helpers/scenario.js')
+
+describe('ring: system calls', function () {
+  this.timeout(40_000)
+  let directory
+
+  before(function () {
+    if (spawnSync('strace', ['-o', os.devNull, 'true']).status !== 0) {
+      console.log('      strace cannot be used here')
+      this.skip()
+    }
+    directory = fs.mkdtempSync(path.join(os.tmpdir(), 'forklane-'))
+  })
+
+  after(() => {
+    if (directory) fs.rmSync(directory, { recursive: true })
+  })
+
+  // The calls of each side's main thread between its marks, by their names.
+  function trace (party, what) {
+    const prefix = path.join(directory, `${party}-${what.replace(' ', '-')}`)
+    execFileSync('strace', [
+      '-ff', '-o', prefix, '-e', 'signal=none',
+      process.execPath, fixture('ring-counts.js'), 'parent', party, what
+    ], { timeout: 20_000 })
+    const calls = {}
+    for (const name of fs.readdirSync(directory)) {
+      const file = path.join(directory, name)
+      if (!file.startsWith(prefix)) continue
+      const lines = fs.readFileSync(file, 'latin1').split('\n')
+      for (const side of ROLES) {
+        const [begin, end] = ['begin', 'end'].map((mark) =>
+          lines.findIndex((line) => line.includes(`"/forklane-${side}-${mark}"`)))
+        if (begin === -1) continue
+        assert.ok(end > begin, `the ${side} has not come to its end`)
+        calls[side] = lines.slice(begin + 1, end).map((line) => line.slice(0, line.indexOf('(')))
+      }
+    }
+    assert.deepStrictEqual(Object.keys(calls).sort(), ['child', 'parent'])
+    return calls
+  }
+
+  for (const sender of ROLES) {
+    it(`are under 1 for 100 messages at both ends (${sender} floods)`, () => {
+      const calls = trace('forklane', `${sender} floods`)
+      for (const side of ROLES) {
+        assert.ok(calls[side].length < 500, `${calls[side].length} of the ${side} for 50,000 messages`)
+      }
+    })
+  }
+
+  it('are no more than those of stock while nothing is sent', () => {
+    const [stock, ring] = ['stock', 'forklane'].map((party) => trace(party, 'idle'))
+    for (const side of ROLES) assert.deepStrictEqual(ring[side], stock[side], side)
+  })
+})
+
+describe('ring: memory', () => {
+  const SIZE = 256 * 1024 * 1024
+
+  for (const sender of ROLES) {
+    it(`of both sides stays below three times a Buffer of 256 MiB (${sender} sends)`, async () => {
+      const child = tracked(spawn(process.execPath, [fixture('ring-memory.js'), sender, SIZE]))
+      const { code, stdout, stderr } = await inTime(outcome(child), 'end of both')
+      assert.deepStrictEqual([code, stderr], [0, ''])
+      const peaks = Object.assign({}, ...stdout.trim().split('\n').map((line) => JSON.parse(line)))
+      assert.deepStrictEqual(Object.keys(peaks).sort(), ['child', 'parent'])
+      for (const side of ROLES) {
+        const { grown, whole } = peaks[side]
+        assert.ok(whole, 'the bytes that were sent')
+        // The sender's own Buffer is one of them, and the receiver's another.
+        assert.ok(grown > SIZE && grown < 3 * SIZE, `${grown} of the ${side}`)
+      }
+    })
+  }
+})
