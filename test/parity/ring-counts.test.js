@@ -62,7 +62,9 @@ describe('ring: system calls', function () {
     })
   }
 
-  it('are no more than those of stock while nothing is sent', () => {
+  it('are no more than those of stock while nothing is sent', function () {
+    // V8 may collect garbage in any moment, and makes system calls of its own then.
+    this.retries(4)
     const [stock, ring] = ['stock', 'forklane'].map((party) => trace(party, 'idle'))
     for (const side of ROLES) assert.deepStrictEqual(ring[side], stock[side], side)
   })
