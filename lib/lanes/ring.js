@@ -178,10 +178,10 @@ class RingLane {
       if (text === undefined) throw require('../errors.js').noJson()
       waiting = ring.text(text)
     }
-    const isLeft = waiting === 0 && !this.#isWaiting && !this.#isHeldUp
+    const isLeft = waiting <= 0 && !this.#isWaiting && !this.#isHeldUp
     if (isLeft && this.#callbacks.length === 0) {
       if (typeof callback === 'function') process.nextTick(callback, null)
-      return true
+      return waiting === 0
     }
     if (typeof callback === 'function') {
       this.#callbacks.push([ring.sent(), callback, new AsyncResource('FORKLANE_WRITE')])

@@ -249,6 +249,8 @@ static napi_value sent(fl_lane_wrap_t *w, int rc) {
 
   switch (rc) {
     case FL_OK:
+      if (fl_lane_should_pause(&w->lane) && fl_lane_waiting(&w->lane) == 0)
+        return number(w->env, -1);
       return number(w->env, (double) fl_lane_waiting(&w->lane));
     case FL_ECODEC_ESCAPE:
       FL_TRY(w->env, napi_get_undefined(w->env, &result));
@@ -263,9 +265,9 @@ static napi_value sent(fl_lane_wrap_t *w, int rc) {
 
 /* send(value) -> number or undefined
  *
- * Sends a message; the number of bytes that wait for room in the ring.
- * Undefined, with nothing done, for an object in json mode: its text is what to
- * send. */
+ * Sends a message; the number of bytes that wait for room in the ring, or -1 if
+ * none do but the sender should let its loop run. Undefined, with nothing done,
+ * for an object in json mode: its text is what to send. */
 static napi_value fl_js_lane_send(napi_env env, napi_callback_info info) {
   napi_value argv[1];
   fl_lane_wrap_t *w = unwrap(env, info, 1, argv);

@@ -51,12 +51,14 @@ struct fl_lane_s {
   int status; /* FL_OK, or why nothing can be read or written any more */
 
   /* Out */
-  size_t record_max;   /* largest payload of one record */
-  fl_outbox_t outbox;  /* records; behind a BEGIN, the bytes of its parts */
-  uint64_t raw_left;   /* how many of those bytes still wait */
-  uint64_t sent;       /* messages taken by send */
-  uint64_t published;  /* of these, the ones that are in the ring as a whole */
-  size_t flushed;      /* bytes of the message that is being sent in parts */
+  size_t record_max;  /* largest payload of one record */
+  fl_outbox_t outbox; /* records; behind a BEGIN, the bytes of its parts */
+  uint64_t raw_left;  /* how many of those bytes still wait */
+  uint64_t sent;      /* messages taken by send */
+  uint64_t published; /* of these, the ones that are in the ring as a whole */
+  size_t flushed;     /* bytes of the message that is being sent in parts */
+  size_t turn_bytes;  /* sent in the turn of the loop that began at turn_ms */
+  uint64_t turn_ms;
   bool has_published;  /* messages that waited: on_published() is due */
   bool reserved;       /* a record is being made in the ring */
   bool stalled;        /* the other side has made no room for a while: */
@@ -168,6 +170,11 @@ void fl_lane_flush(fl_lane_t *lane);
 
 /* Has on_published() called once more, in the next turn. */
 void fl_lane_retell(fl_lane_t *lane);
+
+/* Whether a sender should let its loop run, though nothing waits: true once for
+ * each so many bytes, more than the ring and what may wait behind it, that were
+ * sent in one turn. A receiver that keeps up would never make it stop else. */
+bool fl_lane_should_pause(fl_lane_t *lane);
 
 /* Bytes that wait. */
 size_t fl_lane_waiting(const fl_lane_t *lane);

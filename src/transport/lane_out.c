@@ -25,6 +25,12 @@ void fl_lane_retell(fl_lane_t *lane) {
   fl__lane_stay_awake(lane);
 }
 
+bool fl_lane_should_pause(fl_lane_t *lane) {
+  if (lane->turn_bytes < 2 * lane->segment.ring_size) return false;
+  lane->turn_bytes = 0;
+  return true;
+}
+
 size_t fl_lane_waiting(const fl_lane_t *lane) {
   return lane->outbox.size;
 }
@@ -90,7 +96,14 @@ static int queue_copy(fl_lane_t *lane, fl_kind_t kind, const uint8_t *data,
   return rc;
 }
 
-static void published(fl_lane_t *lane) {
+static void published(fl_lane_t *lane, size_t size) {
+  uint64_t now = uv_now(lane->poll.loop);
+
+  if (now != lane->turn_ms) {
+    lane->turn_ms = now;
+    lane->turn_bytes = 0;
+  }
+  lane->turn_bytes += size;
   lane->sent++;
   lane->published++;
   lane->asked = true;
@@ -104,7 +117,7 @@ int fl_lane_commit(fl_lane_t *lane, fl_kind_t kind, size_t len) {
     return queue_copy(lane, kind, fl_ring_payload(&lane->producer), len);
   if (fl_ring_publish(&lane->producer, (uint8_t) kind, (uint32_t) len))
     fl_wake_signal(lane->signal_fd);
-  published(lane);
+  published(lane, fl_record_size(len));
   return FL_OK;
 }
 
@@ -118,7 +131,7 @@ int fl_lane_send_immediate(fl_lane_t *lane, fl_kind_t kind, uint32_t word) {
     lane->reserved = false;
     if (fl_ring_publish_immediate(&lane->producer, (uint8_t) kind, word))
       fl_wake_signal(lane->signal_fd);
-    published(lane);
+    published(lane, FL_RECORD_HEADER);
     return FL_OK;
   }
   put_record_header(record, kind, FL_RECORD_IMMEDIATE, word);
@@ -293,7 +306,7 @@ void fl_lane_end_part(fl_lane_t *lane, size_t len, bool is_last) {
   if (fl_ring_publish(&lane->producer, FL_KIND_PART, (uint32_t) len))
     fl_wake_signal(lane->signal_fd);
   lane->flushed += len;
-  if (is_last) published(lane);
+  if (is_last) published(lane, lane->flushed);
 }
 
 int fl_lane_push_rest(fl_lane_t *lane, fl_bytes_t *rest) {
