@@ -34,6 +34,12 @@ function indexOfVariable (envPairs, name) {
   return envPairs.findIndex((pair) => String(pair).startsWith(`${name}=`))
 }
 
+// The text of NODE_OPTIONS, or null if there are none.
+function nodeOptionsOf (envPairs) {
+  const index = indexOfVariable(envPairs, 'NODE_OPTIONS')
+  return index === -1 ? null : envPairs[index].slice('NODE_OPTIONS='.length)
+}
+
 function hasValue (envPairs, name, value) {
   return envPairs[indexOfVariable(envPairs, name)] === `${name}=${value}`
 }
@@ -49,8 +55,7 @@ function impediment ({ envPairs = [], args = [], ...options }) {
   if (isOff() || hasValue(envPairs, 'FORKLANE', 'off')) return 'FORKLANE=off'
   // What does not load here does not load there.
   if (!require('./binding.js').binding) return require('./binding.js').reason
-  const index = indexOfVariable(envPairs, 'NODE_OPTIONS')
-  const nodeOptions = index === -1 ? '' : envPairs[index].slice('NODE_OPTIONS='.length)
+  const nodeOptions = nodeOptionsOf(envPairs) ?? ''
   const refusing = [...args, ...nodeOptions.split(/\s+/)].find(refuses)
   if (refusing) return `the child has ${refusing}`
   return isOtherUser(options) ? 'the child is of another user' : null
@@ -62,7 +67,7 @@ function impediment ({ envPairs = [], args = [], ...options }) {
 function withPreload (envPairs, ring) {
   const pairs = [...envPairs]
   const index = indexOfVariable(pairs, 'NODE_OPTIONS')
-  const original = index === -1 ? null : pairs[index].slice('NODE_OPTIONS='.length)
+  const original = nodeOptionsOf(pairs)
   const added = `--require ${quote(preload)}${original ? ' ' : ''}`
   const options = `NODE_OPTIONS=${added}${original ?? ''}`
   if (index === -1) pairs.push(options)

@@ -3,8 +3,6 @@
  */
 #include "ring.h"
 
-#include <string.h>
-
 #include "status.h"
 
 static bool is_position(uint64_t position) {
@@ -85,23 +83,14 @@ static bool advance(fl_ring_producer_t *p, size_t size) {
          atomic_exchange_explicit(&s->asleep, 0, memory_order_relaxed) != 0;
 }
 
-static void put_header(uint8_t *to, uint32_t word, uint8_t kind,
-                       uint8_t flags) {
-  memcpy(to, &word, sizeof(word));
-  to[4] = kind;
-  to[5] = flags;
-  to[6] = 0;
-  to[7] = 0;
-}
-
 bool fl_ring_publish(fl_ring_producer_t *p, uint8_t kind, uint32_t len) {
-  put_header(at_head(p), len, kind, 0);
+  fl_record_put_header(at_head(p), len, kind, 0);
   return advance(p, fl_record_size(len));
 }
 
 bool fl_ring_publish_immediate(fl_ring_producer_t *p, uint8_t kind,
                                uint32_t word) {
-  put_header(at_head(p), word, kind, FL_RECORD_IMMEDIATE);
+  fl_record_put_header(at_head(p), word, kind, FL_RECORD_IMMEDIATE);
   return advance(p, FL_RECORD_HEADER);
 }
 

@@ -41,6 +41,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
   FL_RING_LINE = 64,    /* bytes; no two fields share a cache line */
@@ -89,6 +90,16 @@ typedef struct fl_record_s {
 static inline size_t fl_record_size(size_t len) {
   return FL_RECORD_HEADER +
          ((len + FL_RECORD_ALIGN - 1) & ~(size_t) (FL_RECORD_ALIGN - 1));
+}
+
+/* Writes the FL_RECORD_HEADER bytes of a record's header. */
+static inline void fl_record_put_header(uint8_t *to, uint32_t word,
+                                        uint8_t kind, uint8_t flags) {
+  memcpy(to, &word, sizeof(word));
+  to[4] = kind;
+  to[5] = flags;
+  to[6] = 0;
+  to[7] = 0;
 }
 
 /* The control block of a ring that nobody uses yet. The consumer counts as

@@ -393,10 +393,10 @@ static bool get_options(napi_env env, napi_value object,
  *
  * `options` has side (fl_side_t), the descriptors segment, poll, signal and
  * socket (-1 for none), advanced, spin, and maxMessageSize in bytes. Of the
- * descriptors, poll and signal are the lane's from then on. onMessages(values,
- * faults) gets what comes, as of Reader.feed(); onPublished() is called when
- * messages that waited have left, again for as long as it returns true. Throws
- * if the segment cannot be used. */
+ * descriptors, poll and signal are the lane's from then on, and a child's
+ * segment. onMessages(values, faults) gets what comes, as of Reader.feed();
+ * onPublished() is called when messages that waited have left, again for as
+ * long as it returns true. Throws if the segment cannot be used. */
 static napi_value fl_js_lane_new(napi_env env, napi_callback_info info) {
   size_t argc = 3;
   napi_value argv[3];

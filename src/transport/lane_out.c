@@ -61,15 +61,6 @@ void fl_lane_cancel(fl_lane_t *lane) {
   if (lane->outbox.size > 0) fl_lane_flush(lane);
 }
 
-static void put_record_header(uint8_t *to, fl_kind_t kind, uint8_t flags,
-                              uint32_t word) {
-  memcpy(to, &word, sizeof(word));
-  to[4] = (uint8_t) kind;
-  to[5] = flags;
-  to[6] = 0;
-  to[7] = 0;
-}
-
 /* Puts records into the outbox. */
 static int queue(fl_lane_t *lane, fl_bytes_t *frame, size_t from) {
   int rc = fl_outbox_push(&lane->outbox, frame, from);
@@ -134,7 +125,7 @@ int fl_lane_send_immediate(fl_lane_t *lane, fl_kind_t kind, uint32_t word) {
     published(lane, FL_RECORD_HEADER);
     return FL_OK;
   }
-  put_record_header(record, kind, FL_RECORD_IMMEDIATE, word);
+  fl_record_put_header(record, word, (uint8_t) kind, FL_RECORD_IMMEDIATE);
   rc = fl_bytes_append(&frame, record, sizeof(record), SIZE_MAX);
   if (rc == FL_OK) rc = queue(lane, &frame, 0);
   fl_bytes_destroy(&frame);
@@ -150,7 +141,7 @@ int fl_lane_push(fl_lane_t *lane, fl_kind_t kind, fl_bytes_t *frame) {
   if (!can_send(lane)) return FL_OK;
   if (len > lane->record_max) {
     fl_begin_t begin = {.total = len, .kind = (uint8_t) kind};
-    put_record_header(frame->base, FL_KIND_BEGIN, 0, sizeof(begin));
+    fl_record_put_header(frame->base, sizeof(begin), FL_KIND_BEGIN, 0);
     memcpy(frame->base + FL_RECORD_HEADER, &begin, sizeof(begin));
     from = 0;
   } else {
@@ -158,7 +149,7 @@ int fl_lane_push(fl_lane_t *lane, fl_kind_t kind, fl_bytes_t *frame) {
     rc = fl_bytes_append(frame, ZERO, padding, SIZE_MAX);
     if (rc != FL_OK) return rc;
     from = FL_LANE_RESERVE - FL_RECORD_HEADER;
-    put_record_header(frame->base + from, kind, 0, (uint32_t) len);
+    fl_record_put_header(frame->base + from, (uint32_t) len, (uint8_t) kind, 0);
   }
   rc = queue(lane, frame, from);
   if (rc == FL_OK) fl_lane_flush(lane);
