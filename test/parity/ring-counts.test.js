@@ -4,41 +4,29 @@
 // speed: system calls, and bytes of memory.
 
 const assert = require('node:assert')
-const { execFileSync, spawn, spawnSync } = require('node:child_process')
+const { execFileSync, spawn } = require('node:child_process')
 const fs = require('node:fs')
-const os = require('node:os')
 const path = require('node:path')
 const { outcome, tracked } = require('../helpers/children.js')
 const { inTime } = require('../helpers/inbox.js')
 const { fixture } = require('../helpers/parties.js')
 const { ROLES } = require('../helpers/scenario.js')
+const { traceFolder } = require('../helpers/strace.js')
 
 describe('ring: system calls', function () {
   this.timeout(40_000)
-  let directory
-
-  before(function () {
-    if (spawnSync('strace', ['-o', os.devNull, 'true']).status !== 0) {
-      console.log('      strace cannot be used here')
-      this.skip()
-    }
-    directory = fs.mkdtempSync(path.join(os.tmpdir(), 'forklane-'))
-  })
-
-  after(() => {
-    if (directory) fs.rmSync(directory, { recursive: true })
-  })
+  const directory = traceFolder()
 
   // The calls of each side's main thread between its marks, by their names.
   function trace (party, what) {
-    const prefix = path.join(directory, `${party}-${what.replace(' ', '-')}`)
+    const prefix = path.join(directory(), `${party}-${what.replace(' ', '-')}`)
     execFileSync('strace', [
       '-ff', '-o', prefix, '-e', 'signal=none',
       process.execPath, fixture('ring-counts.js'), 'parent', party, what
     ], { timeout: 20_000 })
     const calls = {}
-    for (const name of fs.readdirSync(directory)) {
-      const file = path.join(directory, name)
+    for (const name of fs.readdirSync(directory())) {
+      const file = path.join(directory(), name)
       if (!file.startsWith(prefix)) continue
       const lines = fs.readFileSync(file, 'latin1').split('\n')
       for (const side of ROLES) {

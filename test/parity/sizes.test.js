@@ -4,13 +4,13 @@
 // grows with their size and not faster, and that a queue leaves in few writes.
 
 const assert = require('node:assert')
-const { execFileSync, spawnSync } = require('node:child_process')
+const { execFileSync } = require('node:child_process')
 const fs = require('node:fs')
-const os = require('node:os')
 const path = require('node:path')
 const { Inbox, inTime } = require('../helpers/inbox.js')
 const { SERIALIZATIONS, fixture, forEachChannel, forEachRing, startAs } = require('../helpers/parties.js')
 const { expectSequence, makeSequence, sendSequence } = require('../helpers/sequence.js')
+const { traceFolder } = require('../helpers/strace.js')
 
 const MiB = 1024 * 1024
 const FORKLANE = { parent: 'forklane', child: 'forklane' }
@@ -160,23 +160,11 @@ describe('sizes', function () {
   })
 
   describe('system calls', () => {
-    let directory
-
-    before(function () {
-      if (spawnSync('strace', ['-o', os.devNull, 'true']).status !== 0) {
-        console.log('      strace cannot be used here')
-        this.skip()
-      }
-      directory = fs.mkdtempSync(path.join(os.tmpdir(), 'forklane-'))
-    })
-
-    after(() => {
-      if (directory) fs.rmSync(directory, { recursive: true })
-    })
+    const directory = traceFolder()
 
     // How often write-to-cat.js writes to its channel.
     function countWrites (serialization, count, how) {
-      const trace = path.join(directory, 'trace')
+      const trace = path.join(directory(), 'trace')
       const output = execFileSync('strace', [
         '-o', trace, '-e', 'trace=write,writev,sendmsg', '-e', 'signal=none',
         process.execPath, fixture('write-to-cat.js'), serialization, count, how
